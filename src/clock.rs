@@ -1,0 +1,62 @@
+//! The only reader of time. Everything else takes `now` as an argument or asks a [`Clock`].
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use event_listener::Event;
+
+/// Monotonic time: the system's, or one that a test advances by hand.
+#[derive(Clone, Debug, Default)]
+pub enum Clock {
+    /// The monotonic clock of the system; a change of the date never moves it.
+    #[default]
+    System,
+    /// A clock that stands still until [`Clock::advance`].
+    Manual(Arc<Manual>),
+}
+
+/// What a manual clock shows, and who waits for it to move.
+#[derive(Debug)]
+pub struct Manual {
+    now: Mutex<Instant>,
+    moved: Event,
+}
+
+impl Clock {
+    /// A clock that starts at the present moment and moves only by [`Clock::advance`].
+    pub fn manual() -> Self {
+        Self::Manual(Arc::new(Manual { now: Mutex::new(Instant::now()), moved: Event::new() }))
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Instant {
+        match self {
+            Self::System => Instant::now(),
+            Self::Manual(manual) => *manual.now.lock().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// Moves a manual clock forward and wakes whoever waits for that; the system's clock moves by itself.
+    pub fn advance(&self, by: Duration) {
+        if let Self::Manual(manual) = self {
+            *manual.now.lock().unwrap_or_else(PoisonError::into_inner) += by;
+            manual.moved.notify(usize::MAX);
+        }
+    }
+
+    /// Ends when the clock shows `moment` or later.
+    pub async fn sleep_until(&self, moment: Instant) {
+        match self {
+            Self::System => {
+                async_io::Timer::at(moment).await;
+            }
+            Self::Manual(manual) => loop {
+                let moved = manual.moved.listen();
+                if self.now() >= moment {
+                    return;
+                }
+                moved.await;
+            },
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Vigie answers one question over HTTP: which endpoints does this service have now?
+//!
+//! This page is the map of the house.
+//!
+//! | room | what lives there |
+//! | --- | --- |
+//! | [`cli`] | the command line, one file a command |
+//! | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
+//! | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
+//! | [`endpoint`] | an endpoint: address, port, weight |
+//! | [`lines`] | endpoint lines, the text format of files and remote lists |
+//! | [`clock`] | the only reader of time, and a manual one for tests |
+//! | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
+//! | [`format`] | endpoints as bytes, one file an answer format |
+//! | [`slot`] | the memory of one service: freshness, single flight, the last good list |
+//! | [`service`] | a name, its source and its slot |
+//! | [`catalog`] | all services, and the one pointer that a reload swaps |
+//! | [`http`] | bytes to a vetted request, its route, its answer, the connection and the listener |
+//! | [`log`] | lines on standard error |
+//! | [`signal`] | SIGHUP, SIGTERM and SIGINT as events |
+//! | [`server`] | wires it all together: the one place with an executor |
+//!
+//! An arrow between rooms goes one way only:
+//! `cli -> server -> http -> catalog -> service -> slot`, `service -> source -> lines -> endpoint`,
+//! `config -> source, yaml`. Nothing points back.
+
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod endpoint;
+pub mod lines;
+pub mod log;
+pub mod server;
+pub mod slot;
+pub mod source;
+pub mod yaml;

@@ -1,0 +1,1 @@
+//! Endpoint lines: the text format of files, remote lists and TXT records.

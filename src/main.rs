@@ -1,0 +1,5 @@
+//! Command line in, exit code out.
+
+fn main() -> std::process::ExitCode {
+    vigie::cli::run(std::env::args_os())
+}

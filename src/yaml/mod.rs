@@ -1,0 +1,1 @@
+//! YAML text as values that know their line and column.

@@ -1,0 +1,1 @@
+//! Vigie's promises, one file each.
