@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | [`cli`] | the command line, one file a command |
 //! | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
+//! | [`wording`] | the words of messages: quotes made safe, the nearest known word |
 //! | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
 //! | [`endpoint`] | an endpoint: address, port, weight |
 //! | [`lines`] | endpoint lines, the text format of files and remote lists |
@@ -33,4 +34,5 @@ pub mod log;
 pub mod server;
 pub mod slot;
 pub mod source;
+pub mod wording;
 pub mod yaml;

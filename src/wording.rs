@@ -1,0 +1,79 @@
+//! The words of messages: text from outside, made safe to show, and the nearest known word.
+
+/// A quote shows at most this many characters of its text.
+const LONGEST_QUOTE: usize = 80;
+/// A longer word is no slip of the pen, and comparing it would take long.
+const LONGEST_WORD: usize = 64;
+
+/// The text in double quotes: at most 80 characters of it, control characters escaped, so that it
+/// can neither break a line nor steer a terminal.
+pub fn quote(text: &str) -> String {
+    format!("\"{}\"", shorten(text, LONGEST_QUOTE))
+}
+
+/// At most `longest` characters of the text, control characters escaped, `…` for what was left out.
+pub fn shorten(text: &str, longest: usize) -> String {
+    let mut characters = text.chars();
+    let mut short: String = characters.by_ref().take(longest).map(escape).collect();
+    if characters.next().is_some() {
+        short.push('…');
+    }
+    short
+}
+
+fn escape(character: char) -> String {
+    match character {
+        '\'' => character.to_string(),
+        _ => character.escape_debug().to_string(),
+    }
+}
+
+/// The known word that differs from `word` by a slip or two of the pen.
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    if word.chars().count() > LONGEST_WORD {
+        return None;
+    }
+    let (distance, nearest) = known
+        .iter()
+        .map(|known| (strsim::osa_distance(word, known), *known))
+        .min()?;
+    (distance <= 1 + nearest.chars().count() / 4).then_some(nearest)
+}
+
+/// Names the nearest known word, if one is near, and all of them: `did you mean "file"? Known are ...`.
+pub fn suggest(word: &str, known: &[&str]) -> String {
+    let all = known.join(", ");
+    match nearest(word, known) {
+        Some(nearest) => format!("did you mean {nearest}? Known are {all}"),
+        None => format!("known are {all}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_is_short_and_shows_control_characters_as_escapes() {
+        assert_eq!(
+            quote("it's a \"b\"\n\u{1b}[2J"),
+            r#""it's a \"b\"\n\u{1b}[2J""#
+        );
+        assert_eq!(quote(&"ü".repeat(80)), format!("\"{}\"", "ü".repeat(80)));
+        assert_eq!(quote(&"ü".repeat(81)), format!("\"{}…\"", "ü".repeat(80)));
+    }
+
+    #[test]
+    fn only_a_slip_of_the_pen_is_near() {
+        let known = ["address", "file", "get"];
+        assert_eq!(nearest("adress", &known), Some("address"));
+        assert_eq!(nearest("fiel", &known), Some("file"));
+        assert_eq!(nearest("kubernetes", &known), None);
+        assert_eq!(nearest(&"x".repeat(100_000), &known), None);
+        assert_eq!(
+            suggest("fil", &known),
+            "did you mean file? Known are address, file, get"
+        );
+        assert_eq!(suggest("zzz", &known), "known are address, file, get");
+    }
+}

@@ -1,0 +1,102 @@
+//! Mappings: each key once, and only known ones.
+
+use std::collections::HashMap;
+
+use super::diagnostic::Position;
+use super::node::{Entry, Node, Value};
+use super::read::Reader;
+use crate::wording::{nearest, quote, suggest};
+
+/// A value with the name it has in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// The key it stands under.
+    pub name: &'a str,
+    /// The value.
+    pub node: &'a Node,
+}
+
+/// A mapping whose keys have been checked.
+#[derive(Debug)]
+pub struct Mapping<'a> {
+    entries: &'a [Entry],
+    /// Known keys that an unknown one was probably meant to be.
+    meant: Vec<&'a str>,
+}
+
+impl<'a> Mapping<'a> {
+    /// The value of a key.
+    pub fn get(&self, key: &'a str) -> Option<Field<'a>> {
+        let entry = self.entries.iter().find(|entry| *entry.key.text == *key)?;
+        Some(Field {
+            name: key,
+            node: &entry.node,
+        })
+    }
+
+    /// Whether a key that is not known looks like a misspelt `key`.
+    pub fn misspells(&self, key: &str) -> bool {
+        self.meant.contains(&key)
+    }
+}
+
+impl Reader<'_> {
+    /// A mapping of known keys; nothing at all is an empty one.
+    ///
+    /// Errors: another kind of value, a key twice, a key that is not known.
+    pub fn mapping<'a>(&mut self, field: Field<'a>, known: &[&'a str]) -> Mapping<'a> {
+        let entries = self.entries(field);
+        let mut meant = Vec::new();
+        for Entry { key, .. } in entries
+            .iter()
+            .filter(|entry| !known.contains(&&*entry.key.text))
+        {
+            meant.extend(nearest(&key.text, known));
+            self.error(
+                key.position,
+                format!(
+                    "unknown key {}: {}",
+                    quote(&key.text),
+                    suggest(&key.text, known)
+                ),
+            );
+        }
+        Mapping { entries, meant }
+    }
+
+    /// The entries of a mapping whose keys are names, each once; nothing at all has none.
+    ///
+    /// Errors: another kind of value, a key twice (the error names the line of the first).
+    pub fn entries<'a>(&mut self, field: Field<'a>) -> &'a [Entry] {
+        match &field.node.value {
+            Value::Null => &[],
+            Value::Mapping(entries) => {
+                self.refuse_doubles(entries);
+                entries
+            }
+            _ => {
+                self.wrong(field, "write keys with their values, as in key: value");
+                &[]
+            }
+        }
+    }
+
+    fn refuse_doubles(&mut self, entries: &[Entry]) {
+        let mut seen: HashMap<&str, Position> = HashMap::with_capacity(entries.len());
+        for Entry { key, .. } in entries {
+            match seen.get(&*key.text) {
+                Some(first) => {
+                    let message = format!(
+                        "the key {} is set twice, first in line {}: remove one",
+                        quote(&key.text),
+                        first.line
+                    );
+                    self.error(key.position, message);
+                }
+                None => {
+                    seen.insert(&key.text, key.position);
+                }
+            }
+        }
+    }
+}

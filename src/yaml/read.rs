@@ -1,0 +1,181 @@
+//! Typed reads of single values. Each gives `None` after noting what is wrong.
+
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::diagnostic::{Diagnostic, Position};
+use super::mapping::Field;
+use super::node::{Node, Value};
+use super::{duration, size};
+use crate::wording::{quote, suggest};
+
+/// More errors than these help nobody, and would fill the memory.
+const MOST_ERRORS: usize = 10_000;
+
+/// Reads typed values from a tree and collects every error and warning on the way.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    folder: &'a Path,
+    errors: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+    discreet: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// Relative paths are taken from `folder`.
+    pub fn new(folder: &'a Path) -> Self {
+        Self {
+            folder,
+            errors: Vec::new(),
+            warnings: Vec::new(),
+            discreet: false,
+        }
+    }
+
+    /// Notes an error; those beyond 10,000 are dropped.
+    pub fn error(&mut self, position: Position, message: impl Into<String>) {
+        if self.errors.len() < MOST_ERRORS {
+            self.errors.push(Diagnostic::at(position, message));
+        }
+    }
+
+    /// Notes something that is allowed, but probably not wanted.
+    pub fn warn(&mut self, position: Position, message: impl Into<String>) {
+        self.warnings.push(Diagnostic::at(position, message));
+    }
+
+    /// Notes that a value is not what it should be: `NAME: WHAT IT IS is wrong: RIGHT`.
+    pub fn wrong(&mut self, field: Field<'_>, right: &str) {
+        let message = match &field.node.value {
+            Value::Null => format!("{} has no value: {right}", self.name(field)),
+            _ => format!(
+                "{}: {} is wrong here: {right}",
+                self.name(field),
+                self.show(field.node)
+            ),
+        };
+        self.error(field.node.position, message);
+    }
+
+    /// Runs reads of secret values: no error noted within quotes a value.
+    pub fn discreetly<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.discreet, true);
+        let value = read(self);
+        self.discreet = before;
+        value
+    }
+
+    /// A value for a message: quoted, unless it is secret or a collection.
+    pub fn show(&self, node: &Node) -> String {
+        match &node.value {
+            Value::Plain(_) | Value::Quoted(_) if self.discreet => "this value".into(),
+            Value::Plain(text) | Value::Quoted(text) => quote(text),
+            _ => node.kind().into(),
+        }
+    }
+
+    fn name(&self, field: Field<'_>) -> String {
+        crate::wording::shorten(field.name, 80)
+    }
+
+    /// The errors in the order of the text, each once, and the warnings.
+    pub fn finish(mut self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+        self.errors.sort();
+        // A value that aliases repeat is read, and found wrong, more than once.
+        self.errors.dedup();
+        (self.errors, self.warnings)
+    }
+
+    /// Text, as it is written: a plain `yes` or `5` too.
+    pub fn text<'n>(&mut self, field: Field<'n>, right: &str) -> Option<&'n str> {
+        match &field.node.value {
+            Value::Plain(text) | Value::Quoted(text) => Some(text),
+            _ => self.none(field, right),
+        }
+    }
+
+    fn none<T>(&mut self, field: Field<'_>, right: &str) -> Option<T> {
+        self.wrong(field, right);
+        None
+    }
+
+    /// A path, made from the folder when it is relative.
+    pub fn path(&mut self, field: Field<'_>) -> Option<PathBuf> {
+        let right = "write the path of a file";
+        match self.text(field, right)? {
+            text if text.is_empty() || text.contains('\0') => self.none(field, right),
+            text => Some(self.folder.join(text)),
+        }
+    }
+
+    /// The folder that relative paths are taken from.
+    pub fn folder(&self) -> &Path {
+        self.folder
+    }
+
+    /// `true` or `false`, without quotes.
+    pub fn boolean(&mut self, field: Field<'_>) -> Option<bool> {
+        match &field.node.value {
+            Value::Plain(text) if matches!(&**text, "true" | "True" | "TRUE") => Some(true),
+            Value::Plain(text) if matches!(&**text, "false" | "False" | "FALSE") => Some(false),
+            _ => self.none(field, "write true or false, without quotes"),
+        }
+    }
+
+    /// A whole number within `range`, in decimal digits without quotes.
+    pub fn integer(&mut self, field: Field<'_>, range: RangeInclusive<u64>) -> Option<u64> {
+        let right = format!(
+            "write a whole number from {} to {}, without quotes",
+            range.start(),
+            range.end()
+        );
+        match &field.node.value {
+            Value::Plain(text) => match digits(text).filter(|number| range.contains(number)) {
+                None => self.none(field, &right),
+                number => number,
+            },
+            _ => self.none(field, &right),
+        }
+    }
+
+    /// One of the words that are known, and what it stands for.
+    pub fn choice<T: Copy>(&mut self, field: Field<'_>, known: &[(&str, T)]) -> Option<T> {
+        let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+        let text = self.text(field, &format!("write one of {}", words.join(", ")))?;
+        match known.iter().find(|(word, _)| *word == text) {
+            Some((_, meaning)) => Some(*meaning),
+            None => self.none(field, &suggest(text, &words)),
+        }
+    }
+
+    /// A duration within `range`.
+    pub fn duration(
+        &mut self,
+        field: Field<'_>,
+        range: RangeInclusive<Duration>,
+    ) -> Option<Duration> {
+        let text = self.text(field, duration::RIGHT)?;
+        match duration::parse(text) {
+            Ok(duration) if range.contains(&duration) => Some(duration),
+            Ok(_) => self.none(field, &duration::within(&range)),
+            Err(right) => self.none(field, right),
+        }
+    }
+
+    /// A size in bytes within `range`.
+    pub fn size(&mut self, field: Field<'_>, range: RangeInclusive<u64>) -> Option<u64> {
+        let text = self.text(field, size::RIGHT)?;
+        match size::parse(text) {
+            Ok(size) if range.contains(&size) => Some(size),
+            Ok(_) => self.none(field, &size::within(&range)),
+            Err(right) => self.none(field, right),
+        }
+    }
+}
+
+/// Decimal digits and nothing else: no sign, no exponent, no underscore.
+pub(super) fn digits(text: &str) -> Option<u64> {
+    let decimal = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    decimal.then(|| text.parse().ok()).flatten()
+}
