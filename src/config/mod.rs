@@ -1,12 +1,23 @@
 //! The keys of the configuration file, read into values that cannot be wrong.
+//!
+//! One file a section. It opens nothing but the file itself.
 
-use std::net::SocketAddr;
-use std::num::NonZeroU16;
-use std::path::PathBuf;
-use std::time::Duration;
+mod address;
+mod cache;
+mod errors;
+mod log;
+mod server;
+mod service;
 
-use crate::slot::Policy;
-use crate::source::Source;
+use std::path::Path;
+
+pub use address::Address;
+pub use errors::Errors;
+pub use log::Log;
+pub use server::Server;
+pub use service::Service;
+
+use crate::yaml::{self, Diagnostic, Field, Reader};
 
 /// A whole configuration file.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,56 +30,116 @@ pub struct Config {
     pub disable_reload_by_request: bool,
     /// In the order of the file, each name once.
     pub services: Vec<Service>,
+    /// What is allowed, but probably not wanted.
+    pub warnings: Vec<Diagnostic>,
 }
 
-/// Where and how Vigie listens.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Server {
-    /// All of them are bound.
-    pub addresses: Vec<Address>,
-    /// Permission bits of unix sockets.
-    pub socket_mode: u32,
-    /// How many connections may be open at once.
-    pub max_connections: usize,
-    /// For a whole request, head and body.
-    pub request_timeout: Duration,
-    /// How long a client may take no byte of its answer.
-    pub write_timeout: Duration,
-    /// How long a connection may stay open without a request.
-    pub idle_timeout: Duration,
-    /// How long after SIGTERM Vigie goes on serving.
-    pub shutdown_delay: Duration,
-    /// How long it then waits for answers under way.
-    pub shutdown_timeout: Duration,
+const KEYS: [&str; 5] = [
+    "server",
+    "log",
+    "cache",
+    "disable_reload_by_request",
+    "services",
+];
+
+/// Reads a configuration file: a regular file of at most 16 MiB.
+///
+/// Errors: all there are, in the order of the file.
+pub fn load(path: &Path) -> Result<Config, Errors> {
+    let text = yaml::read_file(path).map_err(|error| Errors::new(path, vec![error]))?;
+    parse(&text, path)
 }
 
-/// One address to listen at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A TCP address; `[::]` takes IPv4 too.
-    Tcp(SocketAddr),
-    /// A unix socket.
-    Unix(PathBuf),
+/// Reads the text of a configuration file. `file` is its name in errors, and relative paths are
+/// taken from its folder.
+///
+/// Errors: all there are, in the order of the text.
+pub fn parse(text: &str, file: &Path) -> Result<Config, Errors> {
+    let root = yaml::parse(text).map_err(|errors| Errors::new(file, errors))?;
+    let mut reader = Reader::new(file.parent().unwrap_or(Path::new("")));
+    let mut config = whole(
+        Field {
+            name: "the file",
+            node: &root,
+        },
+        &mut reader,
+    );
+    let (errors, warnings) = reader.finish();
+    config.warnings = warnings;
+    match errors.is_empty() {
+        true => Ok(config),
+        false => Err(Errors::new(file, errors)),
+    }
 }
 
-/// What is logged and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Log {
-    /// The least important level that is written.
-    pub level: ::log::LevelFilter,
-    /// Text for people or JSON for machines.
-    pub format: crate::log::Format,
+fn whole(root: Field<'_>, reader: &mut Reader<'_>) -> Config {
+    let keys = reader.mapping(root, &KEYS);
+    let disabled = keys
+        .get("disable_reload_by_request")
+        .and_then(|field| reader.boolean(field))
+        .unwrap_or(false);
+    let cache = keys
+        .get("cache")
+        .map_or(cache::DEFAULT, |field| cache::parse(field, reader));
+    Config {
+        server: keys.get("server").map_or_else(Server::default, |field| {
+            server::parse(field, !disabled, reader)
+        }),
+        log: keys
+            .get("log")
+            .map_or_else(Log::default, |field| log::parse(field, reader)),
+        disable_reload_by_request: disabled,
+        services: keys
+            .get("services")
+            .map_or_else(Vec::new, |field| service::parse_all(field, cache, reader)),
+        warnings: Vec::new(),
+    }
 }
 
-/// One service, as it is configured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Service {
-    /// 1 to 255 bytes without control characters.
-    pub name: Box<str>,
-    /// Where its endpoints are listed.
-    pub source: Source,
-    /// For endpoints that come without a port.
-    pub default_port: NonZeroU16,
-    /// How long its answers are kept.
-    pub cache: Policy,
+/// Parts of a test of this room: a configuration that must be good.
+#[cfg(test)]
+fn good(text: &str) -> Config {
+    parse(text, Path::new("dir/c.yml")).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// Parts of a test of this room: the errors of a configuration that must be bad.
+#[cfg(test)]
+fn bad(text: &str) -> String {
+    parse(text, Path::new("c.yml"))
+        .expect_err("an error")
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_nothing_in_it_gives_the_defaults() {
+        let default = good("");
+        assert_eq!(default.services, []);
+        for text in [
+            "# nothing\n",
+            "---\n",
+            "server:\nlog:\ncache:\nservices:\n",
+            "services: {}\n",
+            "server: {}\nlog: {}\ncache: {}",
+        ] {
+            assert_eq!(good(text), default, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_error_is_found_in_one_run_and_sorted() {
+        let text = "services: {b: {file: [], default_port: 0}}\nlog: 5\ndisable_reload_by_request: yes\nlog: {}\nsevrer: 1\n";
+        assert_eq!(
+            bad(text),
+            "c.yml:1:22: file: a list is wrong here: write the path of a file, or {path: PATH}\n\
+             c.yml:1:40: default_port: \"0\" is wrong here: write a whole number from 1 to 65535, without quotes\n\
+             c.yml:2:6: log: \"5\" is wrong here: write keys with their values, as in key: value\n\
+             c.yml:3:28: disable_reload_by_request: \"yes\" is wrong here: write true or false, without quotes\n\
+             c.yml:4:1: the key \"log\" is set twice, first in line 2: remove one\n\
+             c.yml:5:1: unknown key \"sevrer\": did you mean server? Known are server, log, cache, disable_reload_by_request, services"
+        );
+    }
 }

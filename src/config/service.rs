@@ -1,0 +1,195 @@
+//! The section `services`.
+
+use std::num::NonZeroU16;
+
+use super::cache;
+use crate::slot::Policy;
+use crate::source::{self, Source};
+use crate::yaml::{Entry, Field, Key, Mapping, Reader};
+
+/// One service, as it is configured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    /// 1 to 255 bytes without control characters.
+    pub name: Box<str>,
+    /// Where its endpoints are listed.
+    pub source: Source,
+    /// For endpoints that come without a port.
+    pub default_port: NonZeroU16,
+    /// How long its answers are kept.
+    pub cache: Policy,
+}
+
+/// A name has at most this many bytes.
+const LONGEST_NAME: usize = 255;
+/// For endpoints that come without a port where the file says nothing.
+const DEFAULT_PORT: NonZeroU16 = NonZeroU16::new(80).unwrap();
+
+/// All services, in the order of the file; `default` is the policy of those that set none.
+pub(super) fn parse_all(
+    field: Field<'_>,
+    default: Policy,
+    reader: &mut Reader<'_>,
+) -> Vec<Service> {
+    let known: Vec<&str> = source::keys()
+        .chain(["default_port", "cache_ttl", "max_stale"])
+        .collect();
+    let entries = reader.entries(field);
+    entries
+        .iter()
+        .filter_map(|entry| parse(entry, &known, default, reader))
+        .collect()
+}
+
+fn parse(
+    entry: &Entry,
+    known: &[&str],
+    default: Policy,
+    reader: &mut Reader<'_>,
+) -> Option<Service> {
+    let named = check(&entry.key, reader);
+    let keys = reader.mapping(
+        Field {
+            name: &entry.key.text,
+            node: &entry.node,
+        },
+        known,
+    );
+    let default_port = keys
+        .get("default_port")
+        .map_or(Some(DEFAULT_PORT), |field| port(field, reader));
+    let mut duration = |key| {
+        keys.get(key)
+            .and_then(|field| reader.duration(field, cache::RANGE))
+    };
+    let cache = Policy {
+        ttl: duration("cache_ttl").unwrap_or(default.ttl),
+        max_stale: duration("max_stale").unwrap_or(default.max_stale),
+    };
+    let source = source(&entry.key, &keys, reader);
+    Some(Service {
+        name: named?,
+        source: source?,
+        default_port: default_port?,
+        cache,
+    })
+}
+
+fn check(name: &Key, reader: &mut Reader<'_>) -> Option<Box<str>> {
+    let wrong = match &*name.text {
+        "" => "is empty",
+        text if text.len() > LONGEST_NAME => "is too long",
+        text if text.contains(char::is_control) => "has a control character",
+        text => return Some(text.into()),
+    };
+    let right = format!("write 1 to {LONGEST_NAME} bytes without control characters");
+    reader.error(
+        name.position,
+        format!("the name of this service {wrong}: {right}"),
+    );
+    None
+}
+
+fn source(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) -> Option<Source> {
+    match source::parse(keys, reader) {
+        Some(read) => read,
+        // A misspelt source has been named already.
+        None if source::keys().any(|key| keys.misspells(key)) => None,
+        None => {
+            let known = source::keys().collect::<Vec<_>>().join(", ");
+            let name_shown = crate::wording::quote(&name.text);
+            reader.error(
+                name.position,
+                format!("the service {name_shown} has no source: set one of {known}"),
+            );
+            None
+        }
+    }
+}
+
+fn port(field: Field<'_>, reader: &mut Reader<'_>) -> Option<NonZeroU16> {
+    let number = reader.integer(field, 1..=u64::from(u16::MAX))?;
+    u16::try_from(number).ok().and_then(NonZeroU16::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{bad, good};
+    use crate::source::Source;
+
+    #[test]
+    fn a_service_has_the_policy_of_cache_where_it_sets_none() {
+        let config = good(
+            "cache: {ttl: 1s, max_stale: 1h}\nservices:\n  a: {file: x}\n  b: {file: /x, default_port: 8080, cache_ttl: 0s, max_stale: 2h}\n",
+        );
+        let [a, b] = &*config.services else {
+            panic!("{config:?}")
+        };
+        assert_eq!(
+            (
+                &*a.name,
+                a.default_port.get(),
+                a.cache.ttl.as_secs(),
+                a.cache.max_stale.as_secs()
+            ),
+            ("a", 80, 1, 3600)
+        );
+        assert_eq!(
+            (
+                &*b.name,
+                b.default_port.get(),
+                b.cache.ttl.as_secs(),
+                b.cache.max_stale.as_secs()
+            ),
+            ("b", 8080, 0, 7200)
+        );
+        let Source::File(file) = &a.source;
+        assert_eq!(file.path.to_str(), Some("dir/x"));
+    }
+
+    #[test]
+    fn a_name_is_1_to_255_bytes_without_control_characters() {
+        let longest = "é".repeat(127) + "n";
+        let config = good(&format!(
+            "services: {{{longest}: {{file: x}}, 'sp ace/ü': {{file: x}}, 1: {{file: x}}}}"
+        ));
+        assert_eq!(
+            config
+                .services
+                .iter()
+                .map(|service| &*service.name)
+                .collect::<Vec<_>>(),
+            [&*longest, "sp ace/ü", "1"]
+        );
+        for (name, wrong) in [
+            ("é".repeat(128), "is too long"),
+            ("''".into(), "is empty"),
+            ("\"a\\tb\"".into(), "has a control character"),
+            ("\"\\u0085\"".into(), "has a control character"),
+        ] {
+            assert_eq!(
+                bad(&format!("services: {{{name}: {{file: x}}}}")),
+                format!(
+                    "c.yml:1:12: the name of this service {wrong}: write 1 to 255 bytes without control characters"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_service_needs_a_source() {
+        assert_eq!(
+            bad("services: {a: {cache_ttl: 1s}}"),
+            "c.yml:1:12: the service \"a\" has no source: set one of file"
+        );
+        assert_eq!(
+            bad("services: {a: }"),
+            "c.yml:1:12: the service \"a\" has no source: set one of file"
+        );
+        assert_eq!(
+            bad("services: {a: {fil: x}, a: {file: y}}"),
+            "c.yml:1:16: unknown key \"fil\": did you mean file? Known are file, default_port, cache_ttl, max_stale\n\
+             c.yml:1:25: the key \"a\" is set twice, first in line 1: remove one"
+        );
+    }
+}
