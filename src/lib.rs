@@ -29,6 +29,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod endpoint;
+pub mod format;
 pub mod lines;
 pub mod log;
 pub mod server;

@@ -1,7 +1,7 @@
 //! The words of messages: text from outside, made safe to show, and the nearest known word.
 
 /// A quote shows at most this many characters of its text.
-const LONGEST_QUOTE: usize = 80;
+pub const LONGEST_QUOTE: usize = 80;
 /// A longer word is no slip of the pen, and comparing it would take long.
 const LONGEST_WORD: usize = 64;
 

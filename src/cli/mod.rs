@@ -1,9 +1,142 @@
-//! The command line.
+//! The command line, one file a command.
+//!
+//! Usage errors exit with 2, what fails with 1; errors go to standard error.
+
+mod arguments;
+mod ask;
+mod check_config;
+mod get;
+mod health;
+mod output;
+mod serve;
+mod server;
+mod version;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use lexopt::{Arg, Parser};
+
+use crate::wording::{quote, suggest};
+use arguments::{Arguments, Usage};
+
+/// One command: its name, the flags it takes, and what it does.
+struct Command {
+    name: &'static str,
+    /// One screen.
+    help: &'static str,
+    /// Long names without the dashes; `help` goes without saying.
+    flags: &'static [&'static str],
+    /// Whether the name of a service may follow.
+    takes_service: bool,
+    run: fn(Arguments) -> ExitCode,
+}
+
+const COMMANDS: [Command; 5] = [
+    serve::COMMAND,
+    check_config::COMMAND,
+    get::COMMAND,
+    health::COMMAND,
+    version::COMMAND,
+];
+
+const HELP: &str = "\
+Vigie answers one question over HTTP: which endpoints does this service have now?
+
+usage: vigie COMMAND [FLAGS]
+
+commands:
+  serve         run the server
+  check-config  check the configuration file, without touching the network
+  get           read one service once and print its endpoints
+  health        ask a running server whether it is ready
+  version       print version, commit, build date and target
+
+flags:
+  -h, --help    print this, or with a command what it does and takes
+  --version     the same as version
+
+vigie COMMAND --help says more about a command.
+";
+
 /// Runs the command that the arguments name (the first is the program's own name).
-pub fn run(_arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    ExitCode::SUCCESS
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    dispatch(Parser::from_iter(arguments)).unwrap_or_else(|usage| {
+        output::complain(&usage.0);
+        ExitCode::from(2)
+    })
+}
+
+fn dispatch(mut parser: Parser) -> Result<ExitCode, Usage> {
+    let word = match parser.next().map_err(|error| Usage::of("vigie", error))? {
+        Some(Arg::Value(word)) => word,
+        Some(Arg::Short('h') | Arg::Long("help")) => return Ok(output::print(HELP.as_bytes())),
+        Some(Arg::Long("version")) => return Ok((version::COMMAND.run)(Arguments::default())),
+        Some(flag) => return Err(unknown_flag(&flag)),
+        None => {
+            return Err(Usage(format!(
+                "vigie: no command: write one of {}; vigie --help says more",
+                names().join(", ")
+            )));
+        }
+    };
+    match word.to_str() {
+        Some("help") => help(parser),
+        name => {
+            let command = find(name.unwrap_or_default()).ok_or_else(|| unknown_command(&word))?;
+            command.start(parser)
+        }
+    }
+}
+
+impl Command {
+    fn start(&self, parser: Parser) -> Result<ExitCode, Usage> {
+        match arguments::parse(self, parser)? {
+            Some(arguments) => Ok((self.run)(arguments)),
+            None => Ok(output::print(self.help.as_bytes())),
+        }
+    }
+}
+
+/// `vigie help [COMMAND]`.
+fn help(mut parser: Parser) -> Result<ExitCode, Usage> {
+    let help = match parser
+        .next()
+        .map_err(|error| Usage::of("vigie help", error))?
+    {
+        Some(Arg::Value(word)) => {
+            find(&word.to_string_lossy())
+                .ok_or_else(|| unknown_command(&word))?
+                .help
+        }
+        _ => HELP,
+    };
+    Ok(output::print(help.as_bytes()))
+}
+
+fn find(name: &str) -> Option<&'static Command> {
+    const TABLE: &[Command] = &COMMANDS;
+    TABLE.iter().find(|command| command.name == name)
+}
+
+fn names() -> Vec<&'static str> {
+    COMMANDS.iter().map(|command| command.name).collect()
+}
+
+fn unknown_command(word: &OsString) -> Usage {
+    let word = word.to_string_lossy();
+    Usage(format!(
+        "vigie: unknown command {}: {}",
+        quote(&word),
+        suggest(&word, &names())
+    ))
+}
+
+fn unknown_flag(flag: &Arg<'_>) -> Usage {
+    let flag = arguments::written(flag);
+    let known = suggest(&flag, &["-h", "--help", "--version"]);
+    Usage(format!(
+        "vigie: unknown flag {}: {known}; those of a command stand after it",
+        quote(&flag)
+    ))
 }

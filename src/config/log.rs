@@ -72,7 +72,7 @@ mod tests {
         );
         assert_eq!(
             bad("log: {level: warning, format:}"),
-            "c.yml:1:14: level: \"warning\" is wrong here: known are error, warn, info, debug, trace, off\n\
+            "c.yml:1:14: level: warning is wrong here: known are error, warn, info, debug, trace, off\n\
              c.yml:1:29: format has no value: write one of text, json"
         );
     }

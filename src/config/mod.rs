@@ -135,9 +135,9 @@ mod tests {
         assert_eq!(
             bad(text),
             "c.yml:1:22: file: a list is wrong here: write the path of a file, or {path: PATH}\n\
-             c.yml:1:40: default_port: \"0\" is wrong here: write a whole number from 1 to 65535, without quotes\n\
-             c.yml:2:6: log: \"5\" is wrong here: write keys with their values, as in key: value\n\
-             c.yml:3:28: disable_reload_by_request: \"yes\" is wrong here: write true or false, without quotes\n\
+             c.yml:1:40: default_port: 0 is wrong here: write a whole number from 1 to 65535\n\
+             c.yml:2:6: log: 5 is wrong here: write keys with their values, as in key: value\n\
+             c.yml:3:28: disable_reload_by_request: yes is wrong here: write true or false, without quotes\n\
              c.yml:4:1: the key \"log\" is set twice, first in line 2: remove one\n\
              c.yml:5:1: unknown key \"sevrer\": did you mean server? Known are server, log, cache, disable_reload_by_request, services"
         );

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::yaml::{Field, Reader, Value};
+use crate::yaml::{self, Field, Value};
 
 /// A file of endpoint lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ const TIMEOUTS: RangeInclusive<Duration> =
 
 impl File {
     /// Reads `PATH` or `{path, max_size, timeout}`; `None` after noting what is wrong.
-    pub(super) fn parse(field: Field<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    pub(super) fn parse(field: Field<'_>, reader: &mut yaml::Reader<'_>) -> Option<Self> {
         match field.node.value {
             Value::Plain(_) | Value::Quoted(_) => Some(Self {
                 path: reader.path(field)?,
@@ -41,7 +41,7 @@ impl File {
         }
     }
 
-    fn parse_keys(field: Field<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn parse_keys(field: Field<'_>, reader: &mut yaml::Reader<'_>) -> Option<Self> {
         let keys = reader.mapping(field, &KEYS);
         let max_size = keys
             .get("max_size")

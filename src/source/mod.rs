@@ -4,9 +4,10 @@ pub mod file;
 
 use std::fmt;
 use std::num::NonZeroU16;
+use std::sync::Arc;
 
 use crate::endpoint::Endpoint;
-use crate::yaml::{Field, Mapping, Reader};
+use crate::yaml::{self, Field, Mapping};
 
 /// The one source of a service, as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub enum Source {
 }
 
 /// Reads the settings of one kind; `None` after noting what is wrong.
-type Parse = fn(Field<'_>, &mut Reader<'_>) -> Option<Source>;
+type Parse = fn(Field<'_>, &mut yaml::Reader<'_>) -> Option<Source>;
 
 /// The key of each kind and what reads it; of several in one service the first here wins.
 const KINDS: [(&str, Parse); 1] = [("file", |field, reader| {
@@ -30,7 +31,7 @@ pub fn keys() -> impl Iterator<Item = &'static str> {
 
 /// Reads the source that a service names: `None` when it names none, `Some(None)` after noting
 /// what is wrong with it.
-pub fn parse(service: &Mapping<'_>, reader: &mut Reader<'_>) -> Option<Option<Source>> {
+pub fn parse(service: &Mapping<'_>, reader: &mut yaml::Reader<'_>) -> Option<Option<Source>> {
     let (field, parse) = KINDS
         .into_iter()
         .find_map(|(key, parse)| Some((service.get(key)?, parse)))?;
@@ -48,6 +49,11 @@ impl fmt::Display for Failure {
 }
 
 impl Source {
+    /// A stand-in.
+    pub fn build(&self) -> Arc<Self> {
+        Arc::new(self.clone())
+    }
+
     /// A stand-in.
     pub async fn read(&self, default_port: NonZeroU16) -> Result<Vec<Endpoint>, Failure> {
         let Self::File(file) = self;

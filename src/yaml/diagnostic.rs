@@ -71,6 +71,14 @@ impl Diagnostic {
             message: message.into(),
         }
     }
+
+    /// The same, with a word such as `warning` before the message.
+    pub fn labelled(&self, label: &str) -> Self {
+        Self {
+            position: self.position,
+            message: format!("{label}: {}", self.message),
+        }
+    }
 }
 
 /// What follows the name of the file: `:LINE:COLUMN: message`, or `: message`.

@@ -8,7 +8,7 @@ use super::diagnostic::{Diagnostic, Position};
 use super::mapping::Field;
 use super::node::{Node, Value};
 use super::{duration, size};
-use crate::wording::{quote, suggest};
+use crate::wording::{LONGEST_QUOTE, quote, shorten, suggest};
 
 /// More errors than these help nobody, and would fill the memory.
 const MOST_ERRORS: usize = 10_000;
@@ -66,17 +66,19 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// A value for a message: quoted, unless it is secret or a collection.
+    /// A value for a message, as it is written but shortened; of one that is secret and of a
+    /// collection only what it is.
     pub fn show(&self, node: &Node) -> String {
         match &node.value {
             Value::Plain(_) | Value::Quoted(_) if self.discreet => "this value".into(),
-            Value::Plain(text) | Value::Quoted(text) => quote(text),
+            Value::Plain(text) => shorten(text, LONGEST_QUOTE),
+            Value::Quoted(text) => quote(text),
             _ => node.kind().into(),
         }
     }
 
     fn name(&self, field: Field<'_>) -> String {
-        crate::wording::shorten(field.name, 80)
+        shorten(field.name, LONGEST_QUOTE)
     }
 
     /// The errors in the order of the text, each once, and the warnings.
@@ -126,15 +128,14 @@ impl<'a> Reader<'a> {
     /// A whole number within `range`, in decimal digits without quotes.
     pub fn integer(&mut self, field: Field<'_>, range: RangeInclusive<u64>) -> Option<u64> {
         let right = format!(
-            "write a whole number from {} to {}, without quotes",
+            "write a whole number from {} to {}",
             range.start(),
             range.end()
         );
+        let read = |text: &str| digits(text).filter(|number| range.contains(number));
         match &field.node.value {
-            Value::Plain(text) => match digits(text).filter(|number| range.contains(number)) {
-                None => self.none(field, &right),
-                number => number,
-            },
+            Value::Plain(text) => read(text).or_else(|| self.none(field, &right)),
+            Value::Quoted(text) if read(text).is_some() => self.none(field, "leave out the quotes"),
             _ => self.none(field, &right),
         }
     }

@@ -1,0 +1,127 @@
+//! A service as a running server answers for it.
+
+use std::num::NonZeroU16;
+use std::time::Duration;
+
+use miniserde::{Deserialize, json};
+
+use super::{Problem, prefix};
+use crate::cli::ask::{Answer, ask};
+use crate::cli::server::Server;
+use crate::endpoint::{Address, Endpoint};
+use crate::wording::shorten;
+
+/// A server's own sources may take long; a person would not wait longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// An error of a server is shown to this many characters.
+const LONGEST_ERROR: usize = 1000;
+
+/// One endpoint of the list (a contract with clients in the field).
+#[derive(Deserialize)]
+struct Item {
+    ip: String,
+    port: u16,
+    load_balancing_weight: u32,
+}
+
+/// The body of every refusal.
+#[derive(Deserialize)]
+struct Refusal {
+    error: String,
+}
+
+/// Asks a server for a service, without a name for its default one.
+pub(super) fn read(server: &Server, name: Option<&str>) -> Result<Vec<Endpoint>, Problem> {
+    let who = prefix(name.unwrap_or(super::DEFAULT));
+    let failed = |reason: &str| Problem::Failed(format!("{who}: {server}: {reason}"));
+    let answer = ask(server, &target(name), PATIENCE).map_err(|reason| failed(&reason))?;
+    match (answer.status, name) {
+        (200, _) => endpoints(&answer.body).ok_or_else(|| {
+            failed("the answer is no list of endpoints: name the address of a Vigie")
+        }),
+        (404, _) | (400, None) => Err(Problem::Unknown(format!(
+            "{who}: {server}: {}",
+            sentence(&answer)
+        ))),
+        _ => Err(failed(&sentence(&answer))),
+    }
+}
+
+fn target(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("/services?service_name={}", percent_encode(name)),
+        None => "/services".into(),
+    }
+}
+
+/// Everything but unreserved characters is escaped (RFC 3986, section 2.3).
+fn percent_encode(text: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(encode).collect()
+}
+
+/// What the server says is wrong, safe to show.
+fn sentence(answer: &Answer) -> String {
+    let text = std::str::from_utf8(&answer.body).ok();
+    match text.and_then(|text| json::from_str::<Refusal>(text).ok()) {
+        Some(refusal) => shorten(&refusal.error, LONGEST_ERROR),
+        None => format!("it answered {}", answer.status),
+    }
+}
+
+/// The list, each endpoint checked; `None` when anything in it is no endpoint.
+fn endpoints(body: &[u8]) -> Option<Vec<Endpoint>> {
+    let items: Vec<Item> = json::from_str(std::str::from_utf8(body).ok()?).ok()?;
+    items.into_iter().map(endpoint).collect()
+}
+
+fn endpoint(item: Item) -> Option<Endpoint> {
+    Some(Endpoint {
+        address: Address::parse(&item.ip)?,
+        port: NonZeroU16::new(item.port)?,
+        weight: item.load_balancing_weight,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_percent_encoded() {
+        assert_eq!(
+            target(Some("sp ace/ü&=+.~")),
+            "/services?service_name=sp%20ace%2F%C3%BC%26%3D%2B.~"
+        );
+        assert_eq!(target(None), "/services");
+    }
+
+    #[test]
+    fn a_list_is_taken_whole_or_not_at_all() {
+        let good =
+            br#"[{"ip": "::1", "port": 1, "load_balancing_weight": 4294967295, "more": [1]}]"#;
+        assert_eq!(
+            endpoints(good).map(|list| list.iter().map(ToString::to_string).collect()),
+            Some(vec!["[::1]:1".to_owned()])
+        );
+        assert_eq!(endpoints(b"[]"), Some(Vec::new()));
+        for bad in [
+            &b"[{\"ip\": \"::1\", \"port\": 0, \"load_balancing_weight\": 1}]"[..],
+            b"[{\"ip\": \"<b>\", \"port\": 1, \"load_balancing_weight\": 1}]",
+            b"[{\"ip\": \"::1\", \"port\": 65536, \"load_balancing_weight\": 1}]",
+            b"[{\"ip\": \"::1\", \"port\": 1}]",
+            b"[{}]",
+            b"[",
+            b"",
+            b"\xff",
+            b"{}",
+        ] {
+            assert_eq!(endpoints(bad), None, "{:?}", String::from_utf8_lossy(bad));
+        }
+    }
+}

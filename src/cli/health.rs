@@ -1,0 +1,70 @@
+//! `vigie health`: the health check of an image that has no shell and no curl.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::arguments::Arguments;
+use super::ask::ask;
+use super::server::Server;
+use super::{Command, output};
+use crate::config;
+
+pub(super) const COMMAND: Command = Command {
+    name: "health",
+    help: HELP,
+    flags: &["config-path", "server"],
+    takes_service: false,
+    run,
+};
+
+const HELP: &str = "\
+Asks a running server whether it is ready, for 3 seconds at most. Without --server it asks the first
+address that the configuration names, a wildcard by loopback.
+
+usage: vigie health [-c FILE | --server URL]
+
+flags:
+  -c, --config-path FILE  the configuration file; without it VIGIE_CONFIG_PATH, else ./config.yml
+  --server URL            http://IP:PORT, http://localhost:PORT or unix:PATH
+  -h, --help              print this
+
+exit status: 0 ready, 1 not ready, 2 usage
+";
+
+/// A server that takes longer is not well.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+fn run(arguments: Arguments) -> ExitCode {
+    match check(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            output::complain(&reason);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn check(arguments: Arguments) -> Result<(), String> {
+    let server = match arguments.server {
+        Some(server) => server,
+        None => configured(&arguments)?,
+    };
+    let answer = ask(&server, "/readyz", PATIENCE)
+        .map_err(|reason| format!("vigie health: {server}: {reason}"))?;
+    match answer.status {
+        200 => Ok(()),
+        status => Err(format!(
+            "vigie health: {server}: not ready, /readyz answered {status}"
+        )),
+    }
+}
+
+fn configured(arguments: &Arguments) -> Result<Server, String> {
+    let config = config::load(&arguments.config_path()).map_err(|errors| errors.to_string())?;
+    let first = config
+        .server
+        .addresses
+        .first()
+        .ok_or("vigie health: the configuration names no address: use --server URL")?;
+    Ok(Server::at(first))
+}

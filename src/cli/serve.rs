@@ -1,0 +1,38 @@
+//! `vigie serve`: runs the server.
+
+use std::process::ExitCode;
+
+use super::arguments::Arguments;
+use super::{Command, output};
+use crate::config;
+
+pub(super) const COMMAND: Command = Command {
+    name: "serve",
+    help: HELP,
+    flags: &["config-path"],
+    takes_service: false,
+    run,
+};
+
+const HELP: &str = "\
+Runs the server until SIGTERM or SIGINT. SIGHUP reads the configuration file again.
+
+usage: vigie serve [-c FILE]
+
+flags:
+  -c, --config-path FILE  the configuration file; without it VIGIE_CONFIG_PATH, else ./config.yml
+  -h, --help              print this
+
+exit status: 0 ended by a signal, 1 a bad configuration or an address in use, 2 usage
+";
+
+fn run(arguments: Arguments) -> ExitCode {
+    let path = arguments.config_path();
+    match config::load(&path) {
+        Ok(config) => crate::server::run(&path, config),
+        Err(errors) => {
+            output::complain(&errors.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Endpoints as bytes, one file an answer format.
+
+pub mod json;
