@@ -51,7 +51,9 @@ impl Address {
 }
 
 fn is_ip(text: &str) -> bool {
-    let (address, zone) = text.split_once('%').map_or((text, None), |(address, zone)| (address, Some(zone)));
+    let (address, zone) = text
+        .split_once('%')
+        .map_or((text, None), |(address, zone)| (address, Some(zone)));
     match zone {
         None => address.parse::<IpAddr>().is_ok(),
         Some(zone) => address.parse::<Ipv6Addr>().is_ok() && is_zone(zone),
@@ -66,7 +68,9 @@ fn is_host_name(text: &str) -> bool {
     let name = text.strip_suffix('.').unwrap_or(text);
     let last = name.rsplit('.').next().unwrap_or_default();
     name.len() <= LONGEST_NAME
-        && name.split('.').all(|label| (1..=LONGEST_LABEL).contains(&label.len()))
+        && name
+            .split('.')
+            .all(|label| (1..=LONGEST_LABEL).contains(&label.len()))
         && name.bytes().all(is_name_byte)
         && !last.bytes().all(|byte| byte.is_ascii_digit())
 }
