@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use event_listener::Event;
+use smol::future::FutureExt;
 
 /// Monotonic time: the system's, or one that a test advances by hand.
 #[derive(Clone, Debug, Default)]
@@ -22,10 +23,22 @@ pub struct Manual {
     moved: Event,
 }
 
+/// The result of `future` by the system's clock, or `None` when it takes longer than `limit`.
+pub async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    let late = async {
+        async_io::Timer::after(limit).await;
+        None
+    };
+    async { Some(future.await) }.or(late).await
+}
+
 impl Clock {
     /// A clock that starts at the present moment and moves only by [`Clock::advance`].
     pub fn manual() -> Self {
-        Self::Manual(Arc::new(Manual { now: Mutex::new(Instant::now()), moved: Event::new() }))
+        Self::Manual(Arc::new(Manual {
+            now: Mutex::new(Instant::now()),
+            moved: Event::new(),
+        }))
     }
 
     /// The present moment.

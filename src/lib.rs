@@ -25,6 +25,7 @@
 //! `cli -> server -> http -> catalog -> service -> slot`, `service -> source -> lines -> endpoint`,
 //! `config -> source, yaml`. Nothing points back.
 
+pub mod blocking;
 pub mod cli;
 pub mod clock;
 pub mod config;

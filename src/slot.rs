@@ -1,6 +1,20 @@
-//! The memory of one service.
+//! The memory of one service: freshness, single flight and the last good list.
+//!
+//! A slot knows no source and no HTTP. It is handed the read to run, the time, and a spawner, so
+//! that a read outlives the client that began it.
 
-use std::time::Duration;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use event_listener::Event;
+use smol::future::FutureExt;
+
+use crate::clock::Clock;
+
+/// While a last good list may stand in, a request waits this long for the read (RFC 8767, section 5).
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long an answer is kept, and for how long after that it may stand in for a failed read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,4 +23,227 @@ pub struct Policy {
     pub ttl: Duration,
     /// How long past its ttl the last good answer may stand in when a read fails; zero means never.
     pub max_stale: Duration,
+}
+
+/// A future that runs to its end whoever waits for it.
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Where reads run, and what time it is there.
+#[derive(Clone)]
+pub struct Runtime {
+    /// The time that decides freshness.
+    pub clock: Clock,
+    /// Runs a task in the background, to its end.
+    pub spawn: Arc<dyn Fn(Task) + Send + Sync>,
+}
+
+/// A list that a request gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given<T, E> {
+    /// The list.
+    pub value: T,
+    /// Since the end of its read.
+    pub age: Duration,
+    /// Set when it stands in for a fresh one.
+    pub stale: Option<Stale<E>>,
+}
+
+/// That, and why, a list stands in for a fresh one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stale<E> {
+    /// How long it is past its ttl.
+    pub past_ttl: Duration,
+    /// Why the read failed; `None` while it is still under way.
+    pub reason: Option<E>,
+}
+
+/// A list and the end of the read that gave it.
+#[derive(Clone, Debug)]
+pub struct LastGood<T> {
+    /// The list.
+    pub value: T,
+    /// When its read ended.
+    pub read_at: Instant,
+}
+
+/// The memory of one service.
+#[derive(Debug)]
+pub struct Slot<T, E> {
+    policy: Policy,
+    state: Mutex<State<T, E>>,
+}
+
+#[derive(Debug)]
+struct State<T, E> {
+    kept: Option<LastGood<T>>,
+    /// Until when the kept list is fresh; `None` for one that only may stand in.
+    fresh_until: Option<Instant>,
+    flight: Option<Arc<Flight<T, E>>>,
+}
+
+/// One read under way, and those who wait for it.
+#[derive(Debug)]
+struct Flight<T, E> {
+    outcome: OnceLock<Result<LastGood<T>, E>>,
+    ended: Event,
+}
+
+impl<T, E> Slot<T, E>
+where
+    T: Clone + Send + Sync + 'static,
+    E: Clone + Send + Sync + 'static,
+{
+    /// A slot without a fresh list; a last good one may stand in from the start.
+    pub fn new(policy: Policy, last_good: Option<LastGood<T>>) -> Self {
+        Self {
+            policy,
+            state: Mutex::new(State {
+                kept: last_good,
+                fresh_until: None,
+                flight: None,
+            }),
+        }
+    }
+
+    /// The list, if it is fresh. Never waits.
+    pub fn fresh(&self, now: Instant) -> Option<Given<T, E>> {
+        let state = self.state();
+        let kept = state
+            .kept
+            .as_ref()
+            .filter(|_| state.fresh_until.is_some_and(|until| now < until))?;
+        Some(kept.given(now))
+    }
+
+    /// The list of the last read that succeeded, if the policy ever lets one stand in.
+    pub fn last_good(&self) -> Option<LastGood<T>> {
+        self.state()
+            .kept
+            .clone()
+            .filter(|_| !self.policy.max_stale.is_zero())
+    }
+
+    /// The fresh list, or else the outcome of the read under way, which begins with `read` when there
+    /// is none; or else the last good list.
+    pub async fn get<R>(
+        self: &Arc<Self>,
+        runtime: &Runtime,
+        read: impl FnOnce() -> R,
+    ) -> Result<Given<T, E>, E>
+    where
+        R: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let asked_at = runtime.clock.now();
+        if let Some(fresh) = self.fresh(asked_at) {
+            return Ok(fresh);
+        }
+        let flight = self.join(runtime, read);
+        if self.stand_in(asked_at, None).is_some() {
+            let patience = runtime.clock.sleep_until(asked_at + PATIENCE);
+            let landed = async {
+                let _ = flight.landed().await;
+            };
+            landed.or(patience).await;
+            if flight.outcome.get().is_none()
+                && let Some(stale) = self.stand_in(runtime.clock.now(), None)
+            {
+                return Ok(stale);
+            }
+        }
+        let outcome = flight.landed().await;
+        let now = runtime.clock.now();
+        match outcome {
+            Ok(good) => Ok(good.given(now)),
+            Err(reason) => self
+                .stand_in(now, Some(reason))
+                .ok_or_else(|| reason.clone()),
+        }
+    }
+
+    /// The last good list, if it may stand in now.
+    fn stand_in(&self, now: Instant, reason: Option<&E>) -> Option<Given<T, E>> {
+        let state = self.state();
+        let given = state.kept.as_ref()?.given(now);
+        let past_ttl = given.age.saturating_sub(self.policy.ttl);
+        let stale = Some(Stale {
+            past_ttl,
+            reason: reason.cloned(),
+        });
+        (past_ttl < self.policy.max_stale).then_some(Given { stale, ..given })
+    }
+
+    /// The read under way, or a new one.
+    fn join<R>(self: &Arc<Self>, runtime: &Runtime, read: impl FnOnce() -> R) -> Arc<Flight<T, E>>
+    where
+        R: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        let flight = {
+            let mut state = self.state();
+            if let Some(flight) = &state.flight {
+                return flight.clone();
+            }
+            state
+                .flight
+                .insert(Arc::new(Flight {
+                    outcome: OnceLock::new(),
+                    ended: Event::new(),
+                }))
+                .clone()
+        };
+        let (slot, clock, read, landing) =
+            (self.clone(), runtime.clock.clone(), read(), flight.clone());
+        (runtime.spawn)(Box::pin(async move {
+            let outcome = read.await;
+            slot.land(&landing, outcome, clock.now());
+        }));
+        flight
+    }
+
+    /// Keeps what a read gave and hands it to those who wait. A failure is not kept.
+    fn land(&self, flight: &Flight<T, E>, outcome: Result<T, E>, now: Instant) {
+        let outcome = outcome.map(|value| LastGood {
+            value,
+            read_at: now,
+        });
+        let mut state = self.state();
+        state.flight = None;
+        match &outcome {
+            Ok(good) => {
+                state.kept = Some(good.clone());
+                state.fresh_until = Some(now + self.policy.ttl);
+            }
+            Err(_) if self.policy.max_stale.is_zero() => state.kept = None,
+            Err(_) => {}
+        }
+        drop(state);
+        // The first outcome stands; a flight lands once.
+        let _ = flight.outcome.set(outcome);
+        flight.ended.notify(usize::MAX);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Clone> LastGood<T> {
+    fn given<E>(&self, now: Instant) -> Given<T, E> {
+        Given {
+            value: self.value.clone(),
+            age: now.saturating_duration_since(self.read_at),
+            stale: None,
+        }
+    }
+}
+
+impl<T, E> Flight<T, E> {
+    async fn landed(&self) -> Result<&LastGood<T>, &E> {
+        loop {
+            let ended = self.ended.listen();
+            if let Some(outcome) = self.outcome.get() {
+                return outcome.as_ref();
+            }
+            ended.await;
+        }
+    }
 }

@@ -1,0 +1,68 @@
+//! Blocking work off the executor thread: file systems can hang for ever.
+//!
+//! Not a shared pool of threads: a pool has a limit, and a file system that hangs would fill it and
+//! hold up every service. A [`Lane`] runs one piece of work at a time on a thread of its own, so a
+//! hung one delays only the next of its own lane.
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use smol::lock::Mutex;
+
+use crate::clock;
+
+/// Enough for reading a file and parsing what is in it.
+const STACK: usize = 256 * 1024;
+
+/// Runs one piece of blocking work at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Lane(Arc<Mutex<()>>);
+
+/// Why a piece of work gave nothing.
+#[derive(Debug)]
+pub enum Stuck {
+    /// The work, or an earlier one of the lane, did not end in time. It goes on and its result is
+    /// dropped.
+    TimedOut,
+    /// No thread could be had, or the work panicked.
+    NoThread(io::Error),
+}
+
+impl Lane {
+    /// Runs `work` after the earlier work of this lane has ended, all within `timeout`.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        timeout: Duration,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Stuck> {
+        clock::within(timeout, self.run_to_end(work))
+            .await
+            .unwrap_or(Err(Stuck::TimedOut))
+    }
+
+    async fn run_to_end<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Stuck> {
+        let turn = self.0.lock_arc().await;
+        let (sender, receiver) = smol::channel::bounded(1);
+        let body = move || {
+            let result = work();
+            // The turn ends with the work, not with the wait for it.
+            drop(turn);
+            // Nobody waits any more when the time ran out.
+            let _ = sender.try_send(result);
+        };
+        thread::Builder::new()
+            .name("blocking".into())
+            .stack_size(STACK)
+            .spawn(body)
+            .map_err(Stuck::NoThread)?;
+        receiver
+            .recv()
+            .await
+            .map_err(|_| Stuck::NoThread(io::Error::other("the thread of the read ended early")))
+    }
+}
