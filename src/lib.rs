@@ -26,6 +26,7 @@
 //! `config -> source, yaml`. Nothing points back.
 
 pub mod blocking;
+pub mod catalog;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -34,6 +35,7 @@ pub mod format;
 pub mod lines;
 pub mod log;
 pub mod server;
+pub mod service;
 pub mod slot;
 pub mod source;
 pub mod wording;

@@ -1,19 +1,46 @@
 //! Where the endpoints of a service are listed, one file a kind.
+//!
+//! A source reads everything once, whole or not at all. It keeps nothing between reads that would
+//! change an answer, tries nothing twice, and knows neither the service's name nor HTTP serving.
 
 pub mod file;
 
 use std::fmt;
+use std::future::Future;
 use std::num::NonZeroU16;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::endpoint::Endpoint;
-use crate::yaml::{self, Field, Mapping};
+use crate::yaml;
+use crate::yaml::{Field, Mapping};
+
+/// What a read gives: a list, which may be empty and then is true, or the reason why there is none.
+pub type Found = Result<Vec<Endpoint>, Failure>;
+
+/// A read under way.
+pub type Reading<'a> = Pin<Box<dyn Future<Output = Found> + Send + 'a>>;
+
+/// A source that can be read, built once from its settings.
+pub trait Reader: Send + Sync {
+    /// Reads the whole list within the source's own time. Endpoints without a port get `default_port`.
+    fn read(&self, default_port: NonZeroU16) -> Reading<'_>;
+}
 
 /// The one source of a service, as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Endpoint lines in a file.
     File(file::File),
+}
+
+impl Source {
+    /// Makes it ready to be read.
+    pub fn build(&self) -> Arc<dyn Reader> {
+        match self {
+            Self::File(file) => Arc::new(file::FileReader::new(file.clone())),
+        }
+    }
 }
 
 /// Reads the settings of one kind; `None` after noting what is wrong.
@@ -38,46 +65,35 @@ pub fn parse(service: &Mapping<'_>, reader: &mut yaml::Reader<'_>) -> Option<Opt
     Some(parse(field, reader))
 }
 
-/// Why a read failed.
-#[derive(Debug)]
-pub struct Failure(String);
+/// Why there is no list: one sentence that names the source, the step and what to do. It holds no
+/// secret, so it may be shown to anyone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The source did not answer in time.
+    TimedOut(Arc<str>),
+    /// It answered, but not with a list; or it could not be asked.
+    Unreadable(Arc<str>),
+}
+
+impl Failure {
+    /// The sentence.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::TimedOut(reason) | Self::Unreadable(reason) => reason,
+        }
+    }
+
+    /// The same failure with what it is about put before the sentence.
+    pub fn of(self, subject: impl fmt::Display) -> Self {
+        match self {
+            Self::TimedOut(reason) => Self::TimedOut(format!("{subject}: {reason}").into()),
+            Self::Unreadable(reason) => Self::Unreadable(format!("{subject}: {reason}").into()),
+        }
+    }
+}
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.reason())
     }
-}
-
-impl Source {
-    /// A stand-in.
-    pub fn build(&self) -> Arc<Self> {
-        Arc::new(self.clone())
-    }
-
-    /// A stand-in.
-    pub async fn read(&self, default_port: NonZeroU16) -> Result<Vec<Endpoint>, Failure> {
-        let Self::File(file) = self;
-        let text = std::fs::read_to_string(&file.path)
-            .map_err(|e| Failure(format!("{}: {e}", file.path.display())))?;
-        text.lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-            .map(|line| stand_in(line, default_port))
-            .collect()
-    }
-}
-
-fn stand_in(line: &str, default_port: NonZeroU16) -> Result<Endpoint, Failure> {
-    let (place, weight) = line.split_once(' ').unwrap_or((line, "0"));
-    let (address, port) = match place.parse::<std::net::SocketAddr>() {
-        Ok(address) => (address.ip().to_string(), NonZeroU16::new(address.port())),
-        Err(_) => (place.to_owned(), Some(default_port)),
-    };
-    let endpoint = || {
-        Some(Endpoint {
-            address: crate::endpoint::Address::parse(&address)?,
-            port: port?,
-            weight: weight.parse().ok()?,
-        })
-    };
-    endpoint().ok_or_else(|| Failure(format!("bad line {line}")))
 }

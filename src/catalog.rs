@@ -1,0 +1,139 @@
+//! All services, and the one pointer that a reload swaps.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Guard};
+
+use crate::config;
+use crate::service::Service;
+
+/// The services of one configuration. It never changes; a reload makes another.
+#[derive(Default)]
+pub struct Catalog {
+    services: HashMap<Box<str>, Service>,
+}
+
+impl Catalog {
+    /// Builds every service; reads nothing.
+    pub fn new(services: Vec<config::Service>) -> Self {
+        let build = |settings: config::Service| (settings.name.clone(), Service::new(settings));
+        Self {
+            services: services.into_iter().map(build).collect(),
+        }
+    }
+
+    /// The service of that name.
+    pub fn get(&self, name: &str) -> Option<&Service> {
+        self.services.get(name)
+    }
+
+    /// How many services there are.
+    pub fn len(&self) -> usize {
+        self.services.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.services.is_empty()
+    }
+
+    fn succeed(&mut self, old: &Self) {
+        for (name, service) in &mut self.services {
+            if let Some(old) = old.get(name) {
+                service.succeed(old);
+            }
+        }
+    }
+
+    fn changes_from(&self, old: &Self) -> Changes {
+        let (before, now): (HashSet<_>, HashSet<_>) = (
+            old.services.keys().collect(),
+            self.services.keys().collect(),
+        );
+        let changed = self
+            .services
+            .iter()
+            .filter(|(name, service)| old.get(name).is_some_and(|old| !service.same_settings(old)));
+        Changes {
+            services: self.len(),
+            added: names(now.difference(&before).copied()),
+            removed: names(before.difference(&now).copied()),
+            changed: names(changed.map(|(name, _)| name)),
+        }
+    }
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a Box<str>>) -> Vec<Box<str>> {
+    let mut names: Vec<_> = names.cloned().collect();
+    names.sort_unstable();
+    names
+}
+
+/// The pointer to the present catalog.
+pub struct Current(ArcSwap<Catalog>);
+
+impl Current {
+    /// Serves `catalog` from the start.
+    pub fn new(catalog: Catalog) -> Self {
+        Self(ArcSwap::from_pointee(catalog))
+    }
+
+    /// The present catalog. Load it once a request: then the request sees one generation only.
+    pub fn load(&self) -> Guard<Arc<Catalog>> {
+        self.0.load()
+    }
+
+    /// The present catalog, to hold on to while a read is waited for.
+    pub fn snapshot(&self) -> Arc<Catalog> {
+        self.0.load_full()
+    }
+
+    /// Swaps all services at once, and says what changed. Nothing kept before is fresh after.
+    pub fn replace(&self, mut catalog: Catalog) -> Changes {
+        let old = self.0.load_full();
+        catalog.succeed(&old);
+        let changes = catalog.changes_from(&old);
+        self.0.store(Arc::new(catalog));
+        changes
+    }
+}
+
+/// What a reload changed, the names sorted.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// How many services there are now.
+    pub services: usize,
+    /// Those that were not there before.
+    pub added: Vec<Box<str>>,
+    /// Those that are gone.
+    pub removed: Vec<Box<str>>,
+    /// Those with another source, port, ttl or max_stale.
+    pub changed: Vec<Box<str>>,
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} services", self.services)?;
+        for (what, names) in [
+            ("added", &self.added),
+            ("removed", &self.removed),
+            ("changed", &self.changed),
+        ] {
+            write!(f, "; {} {what}", names.len())?;
+            write_names(f, names)?;
+        }
+        Ok(())
+    }
+}
+
+/// A log line names a few: ten thousand names would help nobody.
+fn write_names(f: &mut fmt::Formatter<'_>, names: &[Box<str>]) -> fmt::Result {
+    const SHOWN: usize = 10;
+    if names.is_empty() {
+        return Ok(());
+    }
+    write!(f, " ({}", names[..names.len().min(SHOWN)].join(", "))?;
+    f.write_str(if names.len() > SHOWN { ", …)" } else { ")" })
+}

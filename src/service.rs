@@ -1,0 +1,193 @@
+//! A service: a name, its source and its memory.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::num::NonZeroU16;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use log::info;
+use smol::future::FutureExt;
+
+use crate::clock::Clock;
+use crate::config;
+use crate::endpoint::Endpoint;
+use crate::format::json;
+use crate::slot::{Given, Policy, Runtime, Slot};
+use crate::source::{Failure, Reader, Source};
+
+/// A list as clients get it, made once a read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// How many endpoints it has.
+    pub endpoints: usize,
+    /// The JSON body.
+    pub body: Box<[u8]>,
+    /// The strong entity tag of the body, with its quotes (RFC 9110, section 8.8.3).
+    pub etag: Box<str>,
+}
+
+impl Listing {
+    /// Renders a list and its entity tag.
+    pub fn new(endpoints: &[Endpoint]) -> Self {
+        let body = json::render(endpoints).into_boxed_slice();
+        // The keys of this hasher are fixed, so the same list has the same tag after a restart.
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&body);
+        let etag = format!("\"{:x}-{:016x}\"", body.len(), hasher.finish()).into();
+        Self {
+            endpoints: endpoints.len(),
+            body,
+            etag,
+        }
+    }
+}
+
+/// A list that a request for a service gets.
+pub type Listed = Given<Arc<Listing>, Failure>;
+
+/// A configured service.
+pub struct Service {
+    name: Box<str>,
+    source: Source,
+    default_port: NonZeroU16,
+    policy: Policy,
+    reader: Arc<dyn Reader>,
+    slot: Arc<Slot<Arc<Listing>, Failure>>,
+    story: Arc<Mutex<Story>>,
+}
+
+/// What the log has told about a service, so that each change is told once.
+#[derive(Debug, Default)]
+struct Story {
+    failing_since: Option<Instant>,
+    empty: Option<bool>,
+}
+
+impl Service {
+    /// Builds the service and its source; reads nothing.
+    pub fn new(settings: config::Service) -> Self {
+        let config::Service {
+            name,
+            source,
+            default_port,
+            cache,
+        } = settings;
+        Self {
+            name,
+            reader: source.build(),
+            source,
+            default_port,
+            policy: cache,
+            slot: Arc::new(Slot::new(cache, None)),
+            story: Arc::default(),
+        }
+    }
+
+    /// The name that clients ask for.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether both were configured alike.
+    pub fn same_settings(&self, other: &Self) -> bool {
+        self.same_source(other) && self.policy == other.policy
+    }
+
+    fn same_source(&self, other: &Self) -> bool {
+        self.source == other.source && self.default_port == other.default_port
+    }
+
+    /// Takes over from the service of the same name before a reload: when the source did not change,
+    /// the last good list may stand in still, and a read that hangs is not begun again beside itself.
+    pub fn succeed(&mut self, old: &Self) {
+        if self.same_source(old) {
+            self.reader = old.reader.clone();
+            self.story = old.story.clone();
+            self.slot = Arc::new(Slot::new(self.policy, old.slot.last_good()));
+        }
+    }
+
+    /// The list, if it is fresh. Never waits.
+    pub fn fresh(&self, now: Instant) -> Option<Listed> {
+        self.slot.fresh(now)
+    }
+
+    /// The list: fresh, read now together with whoever else waits, or the last good one.
+    pub async fn get(&self, runtime: &Runtime) -> Result<Listed, Failure> {
+        self.slot
+            .get(runtime, || self.read(runtime.clock.clone()))
+            .await
+    }
+
+    /// One read of the source, from begin to rendered list.
+    fn read(
+        &self,
+        clock: Clock,
+    ) -> impl Future<Output = Result<Arc<Listing>, Failure>> + Send + 'static {
+        let (name, reader, story, port) = (
+            self.name.clone(),
+            self.reader.clone(),
+            self.story.clone(),
+            self.default_port,
+        );
+        async move {
+            let begin = clock.now();
+            let read =
+                AssertUnwindSafe(async { reader.read(port).await.map(|list| Listing::new(&list)) });
+            // Those who wait must get an answer even if a source has a bug.
+            let outcome = read.catch_unwind().await.unwrap_or_else(|_| Err(broken()));
+            let outcome = outcome.map_err(|failure| failure.of(format_args!("service {name}")));
+            let now = clock.now();
+            log::debug!(service = &*name; "service {name}: read in {:?}: {}", now - begin, told(&outcome));
+            story
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .tell(&name, &outcome, now);
+            outcome.map(Arc::new)
+        }
+    }
+}
+
+fn broken() -> Failure {
+    Failure::Unreadable("the read stopped at a fault of Vigie itself; please report it".into())
+}
+
+fn told(outcome: &Result<Listing, Failure>) -> String {
+    match outcome {
+        Ok(listing) => format!("{} endpoints", listing.endpoints),
+        Err(failure) => failure.to_string(),
+    }
+}
+
+impl Story {
+    fn tell(&mut self, name: &str, outcome: &Result<Listing, Failure>, now: Instant) {
+        match outcome {
+            Err(failure) if self.failing_since.is_none() => {
+                self.failing_since = Some(now);
+                info!(service = name; "{failure}");
+            }
+            Err(_) => {}
+            Ok(listing) => {
+                if let Some(since) = self.failing_since.take() {
+                    let seconds = now.saturating_duration_since(since).as_secs();
+                    info!(service = name; "service {name}: its source answers again, after {seconds} s");
+                }
+                self.tell_emptiness(name, listing.endpoints);
+            }
+        }
+    }
+
+    fn tell_emptiness(&mut self, name: &str, endpoints: usize) {
+        let empty = endpoints == 0;
+        match self.empty.replace(empty) {
+            Some(true) if !empty => {
+                info!(service = name; "service {name}: has endpoints again: {endpoints}")
+            }
+            Some(false) if empty => {
+                info!(service = name; "service {name}: its source lists no endpoints now")
+            }
+            _ => {}
+        }
+    }
+}
