@@ -1,4 +1,16 @@
-//! Lines on standard error.
+//! Lines on standard error, which may be a closed pipe, a full disk or a reader that sleeps.
+
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use log::kv::{Key, Value, VisitSource};
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use rustix::event::{PollFd, PollFlags, poll};
+
+/// A pipe that is writable takes so many bytes at once (PIPE_BUF); longer lines are cut.
+const LONGEST: usize = 4096;
 
 /// How a log line is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,4 +20,145 @@ pub enum Format {
     Text,
     /// For machines: one JSON object a line.
     Json,
+}
+
+/// Writes records from now on. A second call changes nothing.
+pub fn start(level: LevelFilter, format: Format) {
+    let logger = Box::leak(Box::new(Logger {
+        format,
+        lost: AtomicU64::new(0),
+    }));
+    if log::set_logger(logger).is_ok() {
+        log::set_max_level(level);
+    }
+}
+
+struct Logger {
+    format: Format,
+    /// Lines that standard error did not take.
+    lost: AtomicU64,
+}
+
+impl Log for Logger {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() <= log::max_level() && metadata.target().starts_with("vigie")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let lost = self.lost.swap(0, Ordering::Relaxed);
+        if lost > 0
+            && !write(&self.line(
+                Level::Warn,
+                &format_args!("{lost} log lines were lost"),
+                &[],
+            ))
+        {
+            self.lost.fetch_add(lost, Ordering::Relaxed);
+        }
+        let mut fields = Fields::default();
+        // The visitor takes every field.
+        let _ = record.key_values().visit(&mut fields);
+        if !write(&self.line(record.level(), record.args(), &fields.0)) {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+impl Logger {
+    fn line(
+        &self,
+        level: Level,
+        message: &fmt::Arguments<'_>,
+        fields: &[(String, String)],
+    ) -> String {
+        let time = humantime::format_rfc3339_millis(present());
+        match self.format {
+            Format::Text => {
+                cut(
+                    format!("{time} {level:<5} {}", escaped(&message.to_string())),
+                    LONGEST - 1,
+                ) + "\n"
+            }
+            Format::Json => {
+                let time = time.to_string();
+                let level = level.as_str().to_lowercase();
+                // Escaping can make six bytes of one.
+                let message = cut(message.to_string(), LONGEST / 8);
+                let mut line = String::from("{");
+                let head = [
+                    ("time", time.as_str()),
+                    ("level", &level),
+                    ("message", &message),
+                ];
+                let fields = fields
+                    .iter()
+                    .map(|(key, value)| (key.as_str(), value.as_str()));
+                for (index, (key, value)) in head.into_iter().chain(fields).enumerate() {
+                    let comma = if index == 0 { "" } else { "," };
+                    let _ = write!(line, "{comma}{}:{}", json(key), json(value));
+                }
+                line + "}\n"
+            }
+        }
+    }
+}
+
+/// A clock before 1970 or far in the future has no RFC 3339 form.
+fn present() -> SystemTime {
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    SystemTime::UNIX_EPOCH + since.min(Duration::from_secs(253_402_300_799))
+}
+
+fn json(text: &str) -> String {
+    miniserde::json::to_string(text)
+}
+
+/// One record is one line, and moves no cursor.
+fn escaped(message: &str) -> String {
+    let mut line = String::with_capacity(message.len());
+    for c in message.chars() {
+        match c {
+            '\n' => line.push_str(" | "),
+            c if c.is_control() => line.extend(c.escape_default()),
+            c => line.push(c),
+        }
+    }
+    line
+}
+
+fn cut(mut text: String, longest: usize) -> String {
+    if text.len() > longest {
+        text.truncate(text.floor_char_boundary(longest - '…'.len_utf8()));
+        text.push('…');
+    }
+    text
+}
+
+/// Writes a line if that neither fails nor waits: the server goes on without its log.
+fn write(line: &str) -> bool {
+    let stderr = std::io::stderr();
+    let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
+    let now = rustix::event::Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let writable = poll(&mut ready, Some(&now)).is_ok_and(|count| count > 0);
+    writable && stderr.lock().write_all(line.as_bytes()).is_ok()
+}
+
+#[derive(Default)]
+struct Fields(Vec<(String, String)>);
+
+impl<'kvs> VisitSource<'kvs> for Fields {
+    fn visit_pair(&mut self, key: Key<'kvs>, value: Value<'kvs>) -> Result<(), log::kv::Error> {
+        self.0.push((key.to_string(), cut(value.to_string(), 256)));
+        Ok(())
+    }
 }

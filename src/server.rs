@@ -1,11 +1,175 @@
 //! Wires it all together: the one place with an executor.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
-use crate::config::Config;
+use log::{error, info, warn};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use smol::future::FutureExt;
+
+use crate::catalog::{Catalog, Current};
+use crate::clock::{self, Clock};
+use crate::config::{Config, Server};
+use crate::http::listener::Listener;
+use crate::http::seats::{Limits, Seats};
+use crate::http::shared::{Phase, Scratch, Shared};
+use crate::reload::{self, Reloading, Requests};
+use crate::signal::{Wish, Wishes};
+use crate::slot::{Runtime, Task};
+
+/// Descriptors that are kept for files, sources and what the process itself has open.
+const KEPT_DESCRIPTORS: u64 = 64;
+
+static EXECUTOR: smol::Executor<'static> = smol::Executor::new();
 
 /// Serves until SIGTERM or SIGINT. `file` is read again at each reload.
-pub fn run(_file: &Path, _config: Config) -> ExitCode {
-    ExitCode::SUCCESS
+pub fn run(file: &Path, config: Config) -> ExitCode {
+    crate::log::start(config.log.level, config.log.format);
+    match smol::block_on(EXECUTOR.run(serve(file, config))) {
+        Ok(code) => code,
+        Err(reason) => {
+            error!("not started: {reason}");
+            // Whoever started it must learn why, whatever the log level.
+            if !log::log_enabled!(log::Level::Error) {
+                let _ = writeln!(std::io::stderr(), "vigie serve: {reason}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(file: &Path, mut config: Config) -> Result<ExitCode, String> {
+    let mut wishes = Wishes::new().map_err(|error| format!("taking signals: {error}"))?;
+    let server = config.server.clone();
+    let max_connections = raise_descriptors(server.max_connections);
+    let listeners = bind(&server)?;
+    let catalog = Catalog::new(std::mem::take(&mut config.services));
+    info!("started: {} services", catalog.len());
+    let (reloader, requests) = reload::line();
+    let shared = Arc::new(Shared {
+        catalog: Current::new(catalog),
+        runtime: Runtime {
+            clock: Clock::System,
+            spawn: Arc::new(|task: Task| EXECUTOR.spawn(task).detach()),
+        },
+        seats: Seats::new(limits(&server, max_connections)),
+        reloader: (!config.disable_reload_by_request).then(|| reloader.clone()),
+        phase: Phase::default(),
+        scratch: Mutex::new(Scratch::default()),
+    });
+    let reloading = Reloading {
+        file: file.to_owned(),
+        started_with: config,
+    };
+    let accepting = start(&shared, listeners, requests, reloading);
+    while wishes.next().await == Wish::Reload {
+        reloader.request();
+    }
+    let stop = async {
+        stop(&shared, &server, accepting).await;
+        Ok(ExitCode::SUCCESS)
+    };
+    stop.or(second_stop(&mut wishes, &reloader)).await
+}
+
+fn limits(server: &Server, connections: usize) -> Limits {
+    let Server {
+        request_timeout,
+        write_timeout,
+        idle_timeout,
+        ..
+    } = *server;
+    Limits {
+        connections,
+        request: request_timeout,
+        write: write_timeout,
+        idle: idle_timeout,
+    }
+}
+
+fn bind(server: &Server) -> Result<Vec<Listener>, String> {
+    let bind = |address| {
+        let bound = Listener::bind(address, server.socket_mode);
+        let bound = bound.map_err(|error| format!("listening on {address}: {error}"))?;
+        info!("listening on {}", bound.name);
+        Ok(bound)
+    };
+    server.addresses.iter().map(bind).collect()
+}
+
+/// Starts all that goes on in the background; the tasks given back accept connections.
+fn start(
+    shared: &Arc<Shared>,
+    listeners: Vec<Listener>,
+    requests: Requests,
+    reloading: Reloading,
+) -> Vec<smol::Task<()>> {
+    let time = shared.clone();
+    EXECUTOR
+        .spawn(async move { time.seats.keep_time(&time.runtime.clock).await })
+        .detach();
+    let current = shared.clone();
+    EXECUTOR
+        .spawn(async move { requests.serve(reloading, &current.catalog).await })
+        .detach();
+    let accept = |listener: Listener| {
+        let shared = shared.clone();
+        EXECUTOR.spawn(async move { listener.accept_all(&shared).await })
+    };
+    listeners.into_iter().map(accept).collect()
+}
+
+/// Goes on serving for a while, then closes what is idle and waits for what is under way.
+async fn stop(shared: &Shared, server: &Server, accepting: Vec<smol::Task<()>>) {
+    shared.phase.leave();
+    info!("stopping");
+    let clock = &shared.runtime.clock;
+    clock.sleep_until(clock.now() + server.shutdown_delay).await;
+    shared.phase.close();
+    for task in accepting {
+        // The listener is dropped with its task.
+        task.cancel().await;
+    }
+    shared.seats.close_idle();
+    if clock::within(server.shutdown_timeout, shared.seats.emptied())
+        .await
+        .is_none()
+    {
+        warn!("stopped with {} connections open", shared.seats.len());
+    }
+}
+
+async fn second_stop(wishes: &mut Wishes, reloader: &reload::Reloader) -> Result<ExitCode, String> {
+    while wishes.next().await == Wish::Reload {
+        reloader.request();
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// Raises the soft limit of open files to the hard one, and says how many connections that allows.
+fn raise_descriptors(wanted: usize) -> usize {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current != maximum
+        && let Err(error) = setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: maximum,
+                maximum,
+            },
+        )
+    {
+        warn!("raising the limit of open files: {error}");
+    }
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let allowed = usize::try_from(limit.saturating_sub(KEPT_DESCRIPTORS))
+        .unwrap_or(usize::MAX)
+        .max(1);
+    if allowed < wanted {
+        warn!(
+            "server.max_connections is lowered from {wanted} to {allowed}: {limit} files may be open at once"
+        );
+    }
+    wanted.min(allowed)
 }

@@ -1,0 +1,119 @@
+//! Authorities, `HOST[:PORT]` (RFC 3986, section 3.2), and where a browser's request comes from.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Whether a text is a host with or without a port; a user name in it is not allowed (RFC 9110, section 4.2.4).
+pub(super) fn is_authority(text: &str) -> bool {
+    let (host, port) = split_port(text);
+    let good_host = match host.strip_prefix('[') {
+        Some(rest) => rest
+            .strip_suffix(']')
+            .is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+        None => !host.is_empty() && host.bytes().all(is_host_byte),
+    };
+    good_host && port.is_none_or(|port| port.is_empty() || is_port(port))
+}
+
+/// Whether `origin` is Vigie itself: its authority is that of `host`, and an IP address or `localhost`.
+/// A name could have been made to point here by whoever owns it (DNS rebinding).
+pub(super) fn is_own_origin(origin: &[u8], host: &str) -> bool {
+    let Some((scheme, authority)) = std::str::from_utf8(origin)
+        .ok()
+        .and_then(|origin| origin.split_once("://"))
+    else {
+        return false;
+    };
+    let default_port = if scheme.eq_ignore_ascii_case("https") {
+        "443"
+    } else {
+        "80"
+    };
+    let (theirs, ours) = (split_port(authority), split_port(host));
+    let port = |port: Option<&str>| {
+        port.filter(|port| !port.is_empty())
+            .unwrap_or(default_port)
+            .to_owned()
+    };
+    is_authority(authority)
+        && theirs.0.eq_ignore_ascii_case(ours.0)
+        && port(theirs.1) == port(ours.1)
+        && is_address(theirs.0)
+}
+
+fn is_address(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host.starts_with('[')
+        || host.parse::<Ipv4Addr>().is_ok()
+}
+
+fn split_port(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (text, None),
+    }
+}
+
+fn is_port(port: &str) -> bool {
+    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+}
+
+/// Unreserved characters, sub-delimiters and percent-encodings of a registered name.
+fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_is_a_host_with_or_without_a_port() {
+        for good in [
+            "a",
+            "a:80",
+            "a:",
+            "127.0.0.1:8080",
+            "[::1]",
+            "[::1]:80",
+            "web.example-1_x.",
+            "a%20b",
+        ] {
+            assert!(is_authority(good), "{good}");
+        }
+        for bad in [
+            "",
+            ":80",
+            "a:b",
+            "a:65536",
+            "a:80:80",
+            "me@a",
+            "[::1",
+            "[127.0.0.1]",
+            "[::1]x",
+            "::1",
+            "a b",
+            "a/b",
+            "ü",
+        ] {
+            assert!(!is_authority(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_vigie_itself_by_address_is_its_own_origin() {
+        let own = |origin: &str, host| is_own_origin(origin.as_bytes(), host);
+        assert!(own("http://127.0.0.1:8080", "127.0.0.1:8080"));
+        assert!(own("http://LOCALHOST", "localhost:80"));
+        assert!(own("https://[::1]", "[::1]:443"));
+        for (origin, host) in [
+            ("null", "127.0.0.1"),
+            ("http://127.0.0.1:1", "127.0.0.1:8080"),
+            ("http://evil.test", "127.0.0.1"),
+            ("http://evil.test:80", "evil.test:80"),
+            ("http://127.0.0.1", ""),
+            ("http://127.0.0.1@evil", "127.0.0.1"),
+        ] {
+            assert!(!own(origin, host), "{origin} {host}");
+        }
+    }
+}

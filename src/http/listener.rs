@@ -1,0 +1,195 @@
+//! Addresses to listen at, and the connections that come there.
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_io::Async;
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+
+use super::connection;
+use super::seats::{Admission, Stream};
+use super::shared::Shared;
+use crate::config::Address;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 1024;
+/// When there is no descriptor or memory for a connection, some may be given back within this time.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A bound address.
+pub struct Listener {
+    socket: Async<OwnedFd>,
+    /// The address as bound, for the log.
+    pub name: String,
+    _file: Option<SocketFile>,
+}
+
+impl Listener {
+    /// Binds an address. The error says what is in the way.
+    pub fn bind(address: &Address, socket_mode: u32) -> io::Result<Self> {
+        match address {
+            Address::Tcp(address) => Self::bind_tcp(*address),
+            Address::Unix(path) => Self::bind_unix(path, socket_mode),
+        }
+    }
+
+    fn bind_tcp(address: SocketAddr) -> io::Result<Self> {
+        let family = if address.is_ipv4() {
+            AddressFamily::INET
+        } else {
+            AddressFamily::INET6
+        };
+        let socket =
+            rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        if address.is_ipv6() {
+            sockopt::set_ipv6_v6only(&socket, false)?;
+        }
+        // Connections inherit it. Without it small answers wait for the client's acknowledgements.
+        sockopt::set_tcp_nodelay(&socket, true)?;
+        rustix::net::bind(&socket, &address)?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
+        Ok(Self {
+            socket: Async::new(socket)?,
+            name: bound.to_string(),
+            _file: None,
+        })
+    }
+
+    fn bind_unix(path: &Path, mode: u32) -> io::Result<Self> {
+        remove_stale(path)?;
+        // The socket must not be open to others even for a moment.
+        let before = rustix::process::umask(Mode::from_raw_mode(0o777 & !mode));
+        let bound = UnixListener::bind(path);
+        rustix::process::umask(before);
+        let socket = bound?;
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        let file = SocketFile::new(path.to_owned())?;
+        Ok(Self {
+            socket: Async::new(socket.into())?,
+            name: format!("unix:{}", path.display()),
+            _file: Some(file),
+        })
+    }
+
+    /// Accepts connections, for ever.
+    pub async fn accept_all(&self, shared: &Arc<Shared>) {
+        let mut short = false;
+        loop {
+            match self.accept().await {
+                Ok(stream) => {
+                    short = false;
+                    welcome(stream, shared);
+                }
+                Err(Errno::CONNABORTED | Errno::INTR) => {}
+                Err(error) => {
+                    if !std::mem::replace(&mut short, true) {
+                        log::warn!(
+                            "{}: accepting: {error}; new connections wait until that is over",
+                            self.name
+                        );
+                    }
+                    shared
+                        .runtime
+                        .clock
+                        .sleep_until(shared.runtime.clock.now() + PAUSE)
+                        .await;
+                }
+            }
+        }
+    }
+
+    async fn accept(&self) -> Result<Arc<Stream>, Errno> {
+        loop {
+            match rustix::net::accept_with(
+                &self.socket,
+                SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            ) {
+                Ok(socket) => {
+                    return Async::new_nonblocking(socket)
+                        .map(Arc::new)
+                        .map_err(to_errno);
+                }
+                Err(Errno::WOULDBLOCK) => self.socket.readable().await.map_err(to_errno)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn to_errno(error: io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
+fn welcome(stream: Arc<Stream>, shared: &Arc<Shared>) {
+    let admission = shared
+        .seats
+        .admit(stream.clone(), shared.runtime.clock.now());
+    let (shared, spawn) = (shared.clone(), &shared.runtime.spawn);
+    match admission {
+        Admission::Welcome(seat) => spawn(Box::pin(connection::serve(stream, shared, seat))),
+        Admission::Refused(seat) => spawn(Box::pin(connection::refuse(stream, shared, seat))),
+        Admission::Dropped => {}
+    }
+}
+
+/// Removes a socket that a process left behind; anything else is left alone.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    if !metadata.file_type().is_socket() {
+        return Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "a file that is no socket is there; move it away",
+        ));
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Err(error) => Err(error),
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "another process listens there; stop it first",
+        )),
+    }
+}
+
+/// The file of a unix socket, removed when it is dropped, unless another has taken its place.
+struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl SocketFile {
+    fn new(path: PathBuf) -> io::Result<Self> {
+        Ok(Self {
+            identity: identity(&path)?,
+            path,
+        })
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if identity(&self.path).is_ok_and(|identity| identity == self.identity) {
+            // Nothing can be done about a file that cannot be removed.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    let metadata = fs::symlink_metadata(path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}

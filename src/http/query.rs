@@ -1,0 +1,89 @@
+//! The query of a request: which service it asks for.
+
+use std::borrow::Cow;
+
+use super::refusal::Refusal;
+
+const SERVICE_NAME: &str = "service_name";
+
+/// The value of the first `service_name`, decoded; `None` when there is none.
+pub fn service_name(query: Option<&str>) -> Result<Option<Cow<'_, str>>, Refusal> {
+    for parameter in query.unwrap_or_default().split('&') {
+        let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        // A key that cannot be decoded is another parameter, and those are ignored.
+        if key == SERVICE_NAME || decode(key).is_ok_and(|key| key == SERVICE_NAME) {
+            return decode(value).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Undoes percent-encoding and `+` for a blank, as in HTML forms.
+fn decode(text: &str) -> Result<Cow<'_, str>, Refusal> {
+    if !text.contains(['%', '+']) {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        match first {
+            b'+' => bytes.push(b' '),
+            b'%' => {
+                let (byte, tail) = hex_pair(tail)
+                    .ok_or(Refusal::BadQuery("a % is not followed by two hex digits"))?;
+                bytes.push(byte);
+                rest = tail;
+            }
+            other => bytes.push(*other),
+        }
+    }
+    String::from_utf8(bytes)
+        .map(Cow::Owned)
+        .map_err(|_| Refusal::BadQuery("service_name is not UTF-8"))
+}
+
+fn hex_pair(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let [high, low, rest @ ..] = bytes else {
+        return None;
+    };
+    let digit = |byte: &u8| {
+        (*byte as char)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
+    Some((digit(high)? * 16 + digit(low)?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(query: &str) -> Result<Option<String>, Refusal> {
+        service_name(Some(query)).map(|name| name.map(Cow::into_owned))
+    }
+
+    #[test]
+    fn the_first_service_name_counts_and_is_decoded() {
+        assert_eq!(service_name(None), Ok(None));
+        assert_eq!(name("x=%zz&y"), Ok(None));
+        assert_eq!(name("service_name"), Ok(Some(String::new())));
+        assert_eq!(
+            name("x=1&service_name=a&service_name=b"),
+            Ok(Some("a".into()))
+        );
+        assert_eq!(
+            name("service%5fname=sp+ace%2f%C3%BC=%2B"),
+            Ok(Some("sp ace/ü=+".into()))
+        );
+        for bad in [
+            "service_name=%",
+            "service_name=%2",
+            "service_name=%+1",
+            "service_name=%zz",
+            "service_name=%ff",
+        ] {
+            assert!(matches!(name(bad), Err(Refusal::BadQuery(_))), "{bad}");
+        }
+    }
+}

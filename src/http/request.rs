@@ -1,0 +1,121 @@
+//! A whole request that needs more than a look at what is kept, and its answer.
+
+use super::answer::{self, Asked, Fate};
+use super::head::{Head, Method};
+use super::outgoing::Outgoing;
+use super::refusal::Refusal;
+use super::route::{Errand, Route};
+use super::shared::Shared;
+use super::{codec, errand};
+use crate::service::Listed;
+use crate::wording::shorten;
+
+/// No service has a longer name, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// What is to be done for a request, and how the answer is to be sent.
+pub(super) struct Request {
+    work: Work,
+    head_only: bool,
+    fate: Fate,
+}
+
+enum Work {
+    List {
+        name: Box<str>,
+        named: bool,
+        if_none_match: Option<Box<[u8]>>,
+    },
+    Errand {
+        errand: Errand,
+        vetted: Vec<u8>,
+    },
+    Refuse(Refusal),
+}
+
+impl Request {
+    /// Keeps of a request what its answer needs.
+    pub(super) fn new(head: &Head<'_>, routed: Result<Route<'_>, Refusal>, fate: Fate) -> Self {
+        let work = match routed {
+            Ok(Route::Services { name, named }) => Work::List {
+                name: name.into(),
+                named,
+                if_none_match: head.if_none_match.map(Into::into),
+            },
+            Ok(Route::Errand(errand)) => Work::Errand {
+                errand,
+                vetted: codec::vetted_bytes(head),
+            },
+            Err(refusal) => Work::Refuse(refusal),
+        };
+        let closes = matches!(&work, Work::Refuse(refusal) if refusal.closes());
+        Self {
+            work,
+            head_only: head.method == Method::Head,
+            fate: fate.unless(closes),
+        }
+    }
+
+    /// A request that cannot be read.
+    pub(super) fn refused(refusal: Refusal) -> Self {
+        Self {
+            work: Work::Refuse(refusal),
+            head_only: false,
+            fate: Fate::Close,
+        }
+    }
+
+    /// The answer, and what becomes of the connection after it.
+    pub(super) async fn answer(self, shared: &Shared) -> (Outgoing, Fate) {
+        let Self {
+            work,
+            head_only,
+            fate,
+        } = self;
+        let response = match work {
+            Work::List {
+                name,
+                named,
+                if_none_match,
+            } => match list(&name, named, shared).await {
+                Ok(listed) => {
+                    let fate = fate.unless(shared.phase.is_closing());
+                    let asked = Asked {
+                        head_only,
+                        if_none_match: if_none_match.as_deref(),
+                        fate,
+                    };
+                    return (send_list(&listed, asked, shared), fate);
+                }
+                Err(refusal) => refusal.response(),
+            },
+            Work::Errand { errand, vetted } => errand::answer(errand, vetted, shared).await,
+            Work::Refuse(refusal) => refusal.response(),
+        };
+        let fate = fate.unless(shared.phase.is_closing());
+        (
+            Outgoing::whole(codec::bytes(response, head_only, fate).await),
+            fate,
+        )
+    }
+}
+
+/// The list of a service, fresh or standing in.
+async fn list(name: &str, named: bool, shared: &Shared) -> Result<Listed, Refusal> {
+    let catalog = shared.catalog.snapshot();
+    let missing = || {
+        if named {
+            Refusal::NoSuchService(shorten(name, LONGEST_NAME).into())
+        } else {
+            Refusal::NoDefault
+        }
+    };
+    let service = catalog.get(name).ok_or_else(missing)?;
+    service.get(&shared.runtime).await.map_err(Refusal::Source)
+}
+
+fn send_list(listed: &Listed, asked: Asked<'_>, shared: &Shared) -> Outgoing {
+    let mut head = Vec::new();
+    let follows = answer::write_head(&mut head, &mut shared.scratch().date, asked, listed);
+    Outgoing::list(head, follows.then(|| listed.value.clone()))
+}

@@ -1,0 +1,127 @@
+//! Reload: one at a time, shared by those who ask, all services or none.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use log::{error, info, warn};
+use smol::channel::{Receiver, Sender, bounded, unbounded};
+
+use crate::blocking::{Lane, Stuck};
+use crate::catalog::{Catalog, Current};
+use crate::config::{self, Config};
+
+/// For reading the file and building every source; more means that its file system hangs.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How many services there are now, or why all stayed as they were.
+pub type Outcome = Result<usize, Arc<str>>;
+
+/// Asks for reloads.
+#[derive(Clone)]
+pub struct Reloader(Sender<Sender<Outcome>>);
+
+/// Takes what a [`Reloader`] asks for.
+pub struct Requests(Receiver<Sender<Outcome>>);
+
+/// What a reload needs.
+pub struct Reloading {
+    /// The configuration file.
+    pub file: PathBuf,
+    /// The configuration that Vigie was started with.
+    pub started_with: Config,
+}
+
+/// The two ends of the line between those who ask and the one who reloads.
+pub fn line() -> (Reloader, Requests) {
+    let (sender, receiver) = unbounded();
+    (Reloader(sender), Requests(receiver))
+}
+
+impl Reloader {
+    /// Waits for a reload that begins after this call; those who ask during one share the next.
+    pub async fn reload(&self) -> Outcome {
+        let stopped = || Arc::from("Vigie is stopping");
+        let (sender, receiver) = bounded(1);
+        self.0.send(sender).await.map_err(|_| stopped())?;
+        receiver.recv().await.map_err(|_| stopped())?
+    }
+
+    /// Asks for a reload and does not wait for it.
+    pub fn request(&self) {
+        // The line is unbounded, so it is never full.
+        let _ = self.0.try_send(bounded(1).0);
+    }
+}
+
+impl Requests {
+    /// Reloads whenever that is asked for, as long as anyone can ask.
+    pub async fn serve(self, reloading: Reloading, current: &Current) {
+        let lane = Lane::default();
+        while let Ok(first) = self.0.recv().await {
+            let mut waiting = vec![first];
+            while let Ok(another) = self.0.try_recv() {
+                waiting.push(another);
+            }
+            let outcome = reloading.run(&lane, current).await;
+            for one in waiting {
+                // Whoever has gone away needs no answer.
+                let _ = one.try_send(outcome.clone());
+            }
+        }
+    }
+}
+
+impl Reloading {
+    async fn run(&self, lane: &Lane, current: &Current) -> Outcome {
+        let file = self.file.clone();
+        let load = move || {
+            config::load(&file).map(|mut config| {
+                let catalog = Catalog::new(std::mem::take(&mut config.services));
+                (config, catalog)
+            })
+        };
+        let reason = match lane.run(TIMEOUT, load).await {
+            Ok(Ok((config, catalog))) => {
+                self.warn_of_restart(&config);
+                let changes = current.replace(catalog);
+                info!("reloaded: {changes}");
+                return Ok(changes.services);
+            }
+            Ok(Err(errors)) => errors.to_string(),
+            Err(Stuck::TimedOut) => format!(
+                "{}: reading: not done within 30 s; see whether its file system hangs",
+                self.file.display()
+            ),
+            Err(Stuck::NoThread(error)) => format!(
+                "{}: starting a thread to read it: {error}",
+                self.file.display()
+            ),
+        };
+        error!("not reloaded, every service stays as it was: {reason}");
+        Err(reason.into())
+    }
+
+    fn warn_of_restart(&self, config: &Config) {
+        let started = &self.started_with;
+        let changed = [
+            ("server", started.server != config.server),
+            ("log", started.log != config.log),
+            (
+                "disable_reload_by_request",
+                started.disable_reload_by_request != config.disable_reload_by_request,
+            ),
+        ];
+        let changed: Vec<_> = changed
+            .iter()
+            .filter(|(_, changed)| *changed)
+            .map(|(key, _)| *key)
+            .collect();
+        if !changed.is_empty() {
+            warn!(
+                "a restart is needed for what has changed under {}",
+                changed.join(", ")
+            );
+        }
+    }
+}
