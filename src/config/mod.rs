@@ -55,20 +55,22 @@ pub fn load(path: &Path) -> Result<Config, Errors> {
 ///
 /// Errors: all there are, in the order of the text.
 pub fn parse(text: &str, file: &Path) -> Result<Config, Errors> {
-    let root = yaml::parse(text).map_err(|errors| Errors::new(file, errors))?;
     let mut reader = Reader::new(file.parent().unwrap_or(Path::new("")));
-    let mut config = whole(
-        Field {
-            name: "the file",
-            node: &root,
-        },
-        &mut reader,
-    );
-    let (errors, warnings) = reader.finish();
-    config.warnings = warnings;
-    match errors.is_empty() {
-        true => Ok(config),
-        false => Err(Errors::new(file, errors)),
+    let root = yaml::parse(text, &mut reader);
+    let config = root.map(|node| {
+        whole(
+            Field {
+                name: "the file",
+                node: &node,
+            },
+            &mut reader,
+        )
+    });
+    match (config, reader.finish()) {
+        (Some(config), (errors, warnings)) if errors.is_empty() => {
+            Ok(Config { warnings, ..config })
+        }
+        (_, (errors, _)) => Err(Errors::new(file, errors)),
     }
 }
 
@@ -136,7 +138,7 @@ mod tests {
             bad(text),
             "c.yml:1:22: file: a list is wrong here: write the path of a file, or {path: PATH}\n\
              c.yml:1:40: default_port: 0 is wrong here: write a whole number from 1 to 65535\n\
-             c.yml:2:6: log: 5 is wrong here: write keys with their values, as in key: value\n\
+             c.yml:2:6: log is text: write keys with their values, as in key: value\n\
              c.yml:3:28: disable_reload_by_request: yes is wrong here: write true or false, without quotes\n\
              c.yml:4:1: the key \"log\" is set twice, first in line 2: remove one\n\
              c.yml:5:1: unknown key \"sevrer\": did you mean server? Known are server, log, cache, disable_reload_by_request, services"

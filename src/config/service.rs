@@ -93,8 +93,8 @@ fn check(name: &Key, reader: &mut Reader<'_>) -> Option<Box<str>> {
 fn source(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) -> Option<Source> {
     match source::parse(keys, reader) {
         Some(read) => read,
-        // A misspelt source has been named already.
-        None if source::keys().any(|key| keys.misspells(key)) => None,
+        // What is wrong with it has been said.
+        None if source::keys().any(|key| keys.may_hold(key)) => None,
         None => {
             let known = source::keys().collect::<Vec<_>>().join(", ");
             let name_shown = crate::wording::quote(&name.text);

@@ -43,7 +43,7 @@ impl File {
                 timeout: TIMEOUT,
             }),
             Value::Mapping(_) => Self::parse_keys(field, reader),
-            Value::Null | Value::Sequence(_) => {
+            Value::Broken | Value::Null | Value::Sequence(_) => {
                 reader.wrong(field, "write the path of a file, or {path: PATH}");
                 None
             }
@@ -59,7 +59,7 @@ impl File {
             .get("timeout")
             .and_then(|field| reader.duration(field, TIMEOUTS));
         let Some(path) = keys.get("path") else {
-            if !keys.misspells("path") {
+            if !keys.may_hold("path") {
                 reader.error(
                     field.node.position,
                     format!("{} has no path: add path: PATH", field.name),

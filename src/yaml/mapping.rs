@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::diagnostic::Position;
 use super::node::{Entry, Node, Value};
 use super::read::Reader;
-use crate::wording::{nearest, quote, suggest};
+use crate::wording::{LONGEST_QUOTE, nearest, quote, shorten, suggest};
 
 /// A value with the name it has in messages.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,8 @@ pub struct Mapping<'a> {
     entries: &'a [Entry],
     /// Known keys that an unknown one was probably meant to be.
     meant: Vec<&'a str>,
+    /// Whether the mapping could not be read.
+    broken: bool,
 }
 
 impl<'a> Mapping<'a> {
@@ -34,9 +36,10 @@ impl<'a> Mapping<'a> {
         })
     }
 
-    /// Whether a key that is not known looks like a misspelt `key`.
-    pub fn misspells(&self, key: &str) -> bool {
-        self.meant.contains(&key)
+    /// Whether a key that is missing was meant to be there, which an error says already: it is
+    /// misspelt, or the mapping could not be read.
+    pub fn may_hold(&self, key: &str) -> bool {
+        self.broken || self.meant.contains(&key)
     }
 }
 
@@ -61,7 +64,12 @@ impl Reader<'_> {
                 ),
             );
         }
-        Mapping { entries, meant }
+        let broken = field.node.value == Value::Broken;
+        Mapping {
+            entries,
+            meant,
+            broken,
+        }
     }
 
     /// The entries of a mapping whose keys are names, each once; nothing at all has none.
@@ -69,13 +77,20 @@ impl Reader<'_> {
     /// Errors: another kind of value, a key twice (the error names the line of the first).
     pub fn entries<'a>(&mut self, field: Field<'a>) -> &'a [Entry] {
         match &field.node.value {
-            Value::Null => &[],
+            Value::Broken | Value::Null => &[],
             Value::Mapping(entries) => {
                 self.refuse_doubles(entries);
                 entries
             }
             _ => {
-                self.wrong(field, "write keys with their values, as in key: value");
+                // Not quoted: it may be a URL with a password whose key has been left out.
+                let message = "write keys with their values, as in key: value";
+                let is = format!(
+                    "{} is {}",
+                    shorten(field.name, LONGEST_QUOTE),
+                    field.node.kind()
+                );
+                self.error(field.node.position, format!("{is}: {message}"));
                 &[]
             }
         }

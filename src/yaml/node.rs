@@ -18,6 +18,8 @@ pub struct Node {
 /// Collections are shared, so that an alias costs nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
+    /// What could not be read; an error about it has been noted.
+    Broken,
     /// Nothing, `~` or a plain `null`.
     Null,
     /// A scalar without quotes.
@@ -49,10 +51,14 @@ pub struct Key {
 }
 
 impl Node {
+    pub(super) fn new(position: Position, value: Value) -> Self {
+        Self { position, value }
+    }
+
     /// What kind of value it is, for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self.value {
-            Value::Null => "nothing",
+            Value::Broken | Value::Null => "nothing",
             Value::Plain(_) | Value::Quoted(_) => "text",
             Value::Sequence(_) => "a list",
             Value::Mapping(_) => "a mapping",

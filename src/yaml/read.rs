@@ -48,6 +48,7 @@ impl<'a> Reader<'a> {
     /// Notes that a value is not what it should be: `NAME: WHAT IT IS is wrong: RIGHT`.
     pub fn wrong(&mut self, field: Field<'_>, right: &str) {
         let message = match &field.node.value {
+            Value::Broken => return,
             Value::Null => format!("{} has no value: {right}", self.name(field)),
             _ => format!(
                 "{}: {} is wrong here: {right}",

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Tag};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError};
 
-use super::diagnostic::{Diagnostic, Position};
+use super::diagnostic::Position;
 use super::node::{Entry, Key, Node, Value};
+use super::read::Reader;
 
 /// The most values a text may have, those that aliases repeat counted each time.
 const MOST_NODES: usize = 1_000_000;
@@ -15,23 +16,26 @@ const DEEPEST: usize = 64;
 
 /// Reads a text of one YAML document; an empty one is [`Value::Null`].
 ///
-/// Errors are those of YAML itself: the first that breaks its syntax or a budget ends the reading,
-/// tags, keys that are no text and aliases without an anchor are collected.
-pub fn parse(text: &str) -> Result<Node, Vec<Diagnostic>> {
-    let mut builder = Builder::default();
+/// The first error that breaks the syntax or a budget ends the reading and gives `None`. Tags, keys
+/// that are no text and aliases without an anchor are noted, and what is around them is read on.
+pub fn parse(text: &str, reader: &mut Reader<'_>) -> Option<Node> {
+    let mut builder = Builder::new(reader);
     let outcome = Parser::new_from_str_with_options(text, options()).try_for_each(|event| {
         let (event, span) = event.map_err(|error| syntax(&error))?;
         builder.take(event, Position::from(&span.start))
     });
-    builder.errors.extend(outcome.err());
-    match builder.errors.is_empty() {
-        true => Ok(builder.root.unwrap_or(Node {
-            position: Position::START,
-            value: Value::Null,
-        })),
-        false => Err(builder.errors),
+    let root = builder.root.take();
+    match outcome {
+        Ok(()) => Some(root.unwrap_or(Node::new(Position::START, Value::Null))),
+        Err(Broken(position, message)) => {
+            reader.error(position, message);
+            None
+        }
     }
 }
+
+/// What ends the reading, and where.
+struct Broken(Position, String);
 
 fn options() -> Options {
     granit_parser::options! {
@@ -43,18 +47,26 @@ fn options() -> Options {
     }
 }
 
-fn syntax(error: &ScanError) -> Diagnostic {
+fn syntax(error: &ScanError) -> Broken {
     let position = Position::from(error.marker());
     match error.kind() {
         ErrorKind::RecursionLimitExceeded => too_deep(position),
-        _ => Diagnostic::at(position, format!("this is not YAML: {}", error.info())),
+        _ => Broken(position, format!("this is not YAML: {}", error.info())),
     }
 }
 
-fn too_deep(position: Position) -> Diagnostic {
-    Diagnostic::at(
+fn too_deep(position: Position) -> Broken {
+    Broken(
         position,
         format!("nested too deeply: at most {DEEPEST} levels are read"),
+    )
+}
+
+fn too_many(position: Position) -> Broken {
+    let which = "those that aliases repeat included";
+    Broken(
+        position,
+        format!("too many values: at most {MOST_NODES} are read, {which}"),
     )
 }
 
@@ -84,44 +96,44 @@ enum Items {
     Mapping(Vec<Entry>, Option<Option<Key>>),
 }
 
-#[derive(Default)]
-struct Builder {
+struct Builder<'r, 'f> {
     open: Vec<Open>,
     /// Anchored nodes that are complete, by the number the parser gives them.
     anchors: HashMap<usize, (Node, Extent)>,
     root: Option<Node>,
     nodes: usize,
-    errors: Vec<Diagnostic>,
+    reader: &'r mut Reader<'f>,
 }
 
-impl Builder {
+impl<'r, 'f> Builder<'r, 'f> {
+    fn new(reader: &'r mut Reader<'f>) -> Self {
+        Self {
+            open: Vec::new(),
+            anchors: HashMap::new(),
+            root: None,
+            nodes: 0,
+            reader,
+        }
+    }
+
     /// Takes the next event; an error ends the reading.
-    fn take(&mut self, event: Event<'_>, position: Position) -> Result<(), Diagnostic> {
+    fn take(&mut self, event: Event<'_>, position: Position) -> Result<(), Broken> {
+        if event.tag().is_some() {
+            // Its own text is not shown: it may be a password that begins with `!`.
+            let message = "a YAML tag has no meaning here: remove it, or put text that begins with ! in quotes";
+            self.reader.error(position, message);
+        }
         match event {
             Event::DocumentStart(..) => self.begin_document(position),
-            Event::Scalar(text, style, anchor, tag) => {
-                self.refuse_tag(tag.as_deref(), position);
-                self.complete(
-                    Node {
-                        position,
-                        value: scalar(text, style),
-                    },
-                    LEAF,
-                    anchor,
-                )
+            Event::Scalar(text, style, anchor, _) => {
+                self.complete(Node::new(position, scalar(text, style)), LEAF, anchor)
             }
-            Event::SequenceStart(_, anchor, tag) => self.begin(
-                Items::Sequence(Vec::new()),
-                position,
-                anchor,
-                tag.as_deref(),
-            ),
-            Event::MappingStart(_, anchor, tag) => self.begin(
-                Items::Mapping(Vec::new(), None),
-                position,
-                anchor,
-                tag.as_deref(),
-            ),
+            Event::SequenceStart(_, anchor, _) => {
+                self.begin(Items::Sequence(Vec::new()), position, anchor)
+            }
+            Event::MappingStart(_, anchor, _) => {
+                self.begin(Items::Mapping(Vec::new(), None), position, anchor)
+            }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(anchor) => self.repeat(anchor, position),
             Event::UnresolvedAlias(_) => self.repeat(0, position),
@@ -129,32 +141,16 @@ impl Builder {
         }
     }
 
-    fn begin_document(&mut self, position: Position) -> Result<(), Diagnostic> {
+    fn begin_document(&mut self, position: Position) -> Result<(), Broken> {
+        let message =
+            "a second document begins here: a file holds one, remove this line and what follows it";
         match self.root {
             None => Ok(()),
-            Some(_) => Err(Diagnostic::at(
-                position,
-                "a second document begins here: a file holds one, remove this line and what follows it",
-            )),
+            Some(_) => Err(Broken(position, message.into())),
         }
     }
 
-    /// A tag's own text is not shown: it may be a password that begins with `!`.
-    fn refuse_tag(&mut self, tag: Option<&Tag>, position: Position) {
-        if tag.is_some() {
-            let message = "a YAML tag has no meaning here: remove it, or put text that begins with ! in quotes";
-            self.errors.push(Diagnostic::at(position, message));
-        }
-    }
-
-    fn begin(
-        &mut self,
-        items: Items,
-        position: Position,
-        anchor: usize,
-        tag: Option<&Tag>,
-    ) -> Result<(), Diagnostic> {
-        self.refuse_tag(tag, position);
+    fn begin(&mut self, items: Items, position: Position, anchor: usize) -> Result<(), Broken> {
         self.open.push(Open {
             position,
             anchor,
@@ -167,7 +163,7 @@ impl Builder {
         }
     }
 
-    fn end(&mut self) -> Result<(), Diagnostic> {
+    fn end(&mut self) -> Result<(), Broken> {
         let Some(Open {
             position,
             anchor,
@@ -181,38 +177,26 @@ impl Builder {
             Items::Sequence(nodes) => Value::Sequence(nodes.into()),
             Items::Mapping(entries, _) => Value::Mapping(entries.into()),
         };
-        self.complete(Node { position, value }, extent, anchor)
+        self.complete(Node::new(position, value), extent, anchor)
     }
 
-    /// An alias's own text is not shown: it may be a password that begins with `*`.
-    fn repeat(&mut self, anchor: usize, position: Position) -> Result<(), Diagnostic> {
+    fn repeat(&mut self, anchor: usize, position: Position) -> Result<(), Broken> {
         let Some((node, extent)) = self.anchors.get(&anchor).cloned() else {
+            // Its own text is not shown: it may be a password that begins with `*`.
             let message = "an alias of nothing before it: write its anchor (&) first, or put text that begins with * in quotes";
-            self.errors.push(Diagnostic::at(position, message));
-            return self.complete(
-                Node {
-                    position,
-                    value: Value::Null,
-                },
-                LEAF,
-                0,
-            );
+            self.reader.error(position, message);
+            return self.complete(Node::new(position, Value::Broken), LEAF, 0);
         };
         self.nodes += extent.nodes;
         self.complete(node, extent, 0)
     }
 
     /// Hands a whole node to the collection that it stands in.
-    fn complete(&mut self, node: Node, extent: Extent, anchor: usize) -> Result<(), Diagnostic> {
+    fn complete(&mut self, node: Node, extent: Extent, anchor: usize) -> Result<(), Broken> {
         let position = node.position;
         self.nodes += 1;
         if self.nodes > MOST_NODES {
-            return Err(Diagnostic::at(
-                position,
-                format!(
-                    "too many values: at most {MOST_NODES} are read, those that aliases repeat included"
-                ),
-            ));
+            return Err(too_many(position));
         }
         if anchor != 0 {
             self.anchors.insert(anchor, (node.clone(), extent));
@@ -223,7 +207,7 @@ impl Builder {
         };
         parent.extent.nodes += extent.nodes;
         parent.extent.height = parent.extent.height.max(extent.height + 1);
-        self.errors.extend(parent.items.push(node).err());
+        parent.items.push(node, self.reader);
         match parent.extent.height > DEEPEST {
             true => Err(too_deep(position)),
             false => Ok(()),
@@ -232,44 +216,37 @@ impl Builder {
 }
 
 impl Items {
-    fn push(&mut self, node: Node) -> Result<(), Diagnostic> {
+    fn push(&mut self, node: Node, reader: &mut Reader<'_>) {
         match self {
             Self::Sequence(nodes) => nodes.push(node),
             Self::Mapping(entries, key) => match key.take() {
                 Some(Some(key)) => entries.push(Entry { key, node }),
                 Some(None) => {}
-                None => {
-                    let (found, outcome) = as_key(node);
-                    *key = Some(found);
-                    return outcome;
-                }
+                None => *key = Some(as_key(node, reader)),
             },
         }
-        Ok(())
     }
 }
 
-fn as_key(node: Node) -> (Option<Key>, Result<(), Diagnostic>) {
+fn as_key(node: Node, reader: &mut Reader<'_>) -> Option<Key> {
     let position = node.position;
     match node.value {
-        Value::Plain(text) | Value::Quoted(text) => (Some(Key { position, text }), Ok(())),
-        Value::Null => (
-            Some(Key {
-                position,
-                text: "".into(),
-            }),
-            Ok(()),
-        ),
-        Value::Sequence(_) | Value::Mapping(_) => (
-            None,
-            Err(Diagnostic::at(
+        Value::Plain(text) | Value::Quoted(text) => Some(Key { position, text }),
+        Value::Null => Some(Key {
+            position,
+            text: "".into(),
+        }),
+        Value::Broken => None,
+        Value::Sequence(_) | Value::Mapping(_) => {
+            reader.error(
                 position,
                 format!(
                     "{} cannot be a key: write text before the colon",
                     node.kind()
                 ),
-            )),
-        ),
+            );
+            None
+        }
     }
 }
 
