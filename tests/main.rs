@@ -1,1 +1,4 @@
 //! Vigie's promises, one file each.
+
+mod command_line;
+mod configuration;

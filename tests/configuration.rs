@@ -1,0 +1,288 @@
+//! The configuration file: every error in one run, at its place, with what would be right.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Instant;
+
+use tempfile::TempDir;
+
+/// Runs check-config on a text in a folder of its own; `FILE` stands for the path in what comes back.
+fn check(text: &[u8]) -> (Option<i32>, String, String) {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("config.yml");
+    fs::write(&file, text).expect("a file");
+    let output = check_file(&file);
+    let shown =
+        |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&file.display().to_string(), "FILE");
+    (
+        output.status.code(),
+        shown(&output.stdout),
+        shown(&output.stderr),
+    )
+}
+
+fn check_file(file: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_vigie"))
+        .args(["check-config", "-c"])
+        .arg(file)
+        .output()
+        .expect("a run")
+}
+
+#[track_caller]
+fn is_good(text: &str, services: &str) {
+    let want = (Some(0), format!("FILE: good, {services}\n"), String::new());
+    assert_eq!(check(text.as_bytes()), want, "{text}");
+}
+
+#[track_caller]
+fn is_bad(text: &str, errors: &str) {
+    let want = (Some(1), String::new(), errors.to_owned());
+    assert_eq!(check(text.as_bytes()), want, "{text}");
+}
+
+#[test]
+fn every_error_of_a_file_comes_in_one_run() {
+    is_bad(
+        "server: {adress: 127.0.0.1:1}\n\
+         cache: {ttl: 5}\n\
+         services:\n\
+        \x20 web: {fil: x, default_port: 0}\n\
+        \x20 web2: {file: x}\n\
+        \x20 web2: {file: y}\n\
+        \x20 none: {cache_ttl: '5'}\n\
+        \x20 big: {file: {path: x, max_size: 4096, tiemout: 1s}}\n",
+        "FILE:1:10: unknown key \"adress\": did you mean address? Known are address, socket_mode, max_connections, request_timeout, write_timeout, idle_timeout, shutdown_delay, shutdown_timeout\n\
+         FILE:2:14: ttl: 5 is wrong here: a bare number is no duration, write 5s, 300ms or 1m30s\n\
+         FILE:4:9: unknown key \"fil\": did you mean file? Known are file, default_port, cache_ttl, max_stale\n\
+         FILE:4:31: default_port: 0 is wrong here: write a whole number from 1 to 65535\n\
+         FILE:6:3: the key \"web2\" is set twice, first in line 5: remove one\n\
+         FILE:7:3: the service \"none\" has no source: set one of file\n\
+         FILE:7:21: cache_ttl: \"5\" is wrong here: a bare number is no duration, write 5s, 300ms or 1m30s\n\
+         FILE:8:35: max_size: 4096 is wrong here: a bare number is no size, write 64KiB, 4MiB, or 512B for bytes\n\
+         FILE:8:41: unknown key \"tiemout\": did you mean timeout? Known are path, max_size, timeout\n",
+    );
+}
+
+#[test]
+fn a_file_without_services_is_valid() {
+    for text in [
+        "",
+        "# nothing\n",
+        "---\n",
+        "services:\n",
+        "services: {}\n",
+        "server:\nlog:\ncache:\n",
+        "~\n",
+    ] {
+        is_good(text, "0 services");
+    }
+}
+
+#[test]
+fn every_form_of_a_value_is_read() {
+    is_good(
+        "server:\n  address: ['127.0.0.1:1', \"[::1]:2\", 'unix:v.sock']\n  socket_mode: 0600\n  idle_timeout: 1m30s\n\
+         log: {level: off, format: json}\ncache: {ttl: 0s, max_stale: 1h}\ndisable_reload_by_request: true\n\
+         services:\n  \"sp ace/\u{fc}\": {file: x}\n  5: {file: {path: x, max_size: 64KiB, timeout: 300ms}}\n  z: &z {file: x}\n  y: *z\n",
+        "4 services",
+    );
+}
+
+#[test]
+fn an_address_that_is_a_host_name_says_how_to_write_one() {
+    is_bad(
+        "server:\n  address: [localhost:80, web.example:81, ':82']\nservices: []\n",
+        "FILE:2:13: address: localhost:80 is wrong here: write the IP address instead of a host name, as in 127.0.0.1:80 or \"[::1]:80\"\n\
+         FILE:2:27: address: web.example:81 is wrong here: write an IP address, not a host name, as in 127.0.0.1:81 or \"[::]:81\"\n\
+         FILE:2:43: address: \":82\" is wrong here: add an IP address, as in 127.0.0.1:82 or \"[::]:82\"\n\
+         FILE:3:11: services is a list: write keys with their values, as in key: value\n",
+    );
+}
+
+#[test]
+fn an_open_address_with_reload_by_request_is_warned_of() {
+    let text = "server: {address: '0.0.0.0:8080'}\n";
+    let warning = "FILE:1:19: warning: the address 0.0.0.0:8080 can be reached from other hosts, and whoever reaches it may ask for a reload: listen at 127.0.0.1, or set disable_reload_by_request: true\n";
+    assert_eq!(
+        check(text.as_bytes()),
+        (Some(0), "FILE: good, 0 services\n".into(), warning.into())
+    );
+    is_good(
+        &format!("{text}disable_reload_by_request: true\n"),
+        "0 services",
+    );
+}
+
+#[test]
+fn a_quoted_value_is_short_and_cannot_steer_a_terminal() {
+    is_bad(
+        &format!("log:\n  level: \"\\e[2J{}\"\n", "x".repeat(100)),
+        &format!(
+            "FILE:2:10: level: \"\\u{{1b}}[2J{}…\" is wrong here: known are error, warn, info, debug, trace, off\n",
+            "x".repeat(76)
+        ),
+    );
+}
+
+#[test]
+fn what_is_no_yaml_is_named_with_its_place() {
+    for (text, place) in [
+        ("a: [", "FILE:1:"),
+        ("a: 'x\nb: 1\n", "FILE:"),
+        ("a: b: c\n", "FILE:1:"),
+        ("a:\n\tb: 1\n", "FILE:2:"),
+    ] {
+        let (code, stdout, stderr) = check(text.as_bytes());
+        assert_eq!(
+            (code, &*stdout, stderr.lines().count()),
+            (Some(1), "", 1),
+            "{text}"
+        );
+        assert!(
+            stderr.starts_with(place) && stderr.contains(": this is not YAML: "),
+            "{stderr}"
+        );
+    }
+    is_bad(
+        "log: {}\n---\nlog: {}\n",
+        "FILE:2:1: a second document begins here: a file holds one, remove this line and what follows it\n",
+    );
+}
+
+#[test]
+fn what_a_configuration_has_no_use_for_is_named_beside_the_other_errors() {
+    is_bad(
+        "services:\n  a: {file: *hunter2}\n  b: *hunter2\n  c: {file: !hunter2 x, default_port: 0}\n  [d]: e\n",
+        "FILE:2:13: an alias of nothing before it: write its anchor (&) first, or put text that begins with * in quotes\n\
+         FILE:3:6: an alias of nothing before it: write its anchor (&) first, or put text that begins with * in quotes\n\
+         FILE:4:22: a YAML tag has no meaning here: remove it, or put text that begins with ! in quotes\n\
+         FILE:4:39: default_port: 0 is wrong here: write a whole number from 1 to 65535\n\
+         FILE:5:3: a list cannot be a key: write text before the colon\n",
+    );
+}
+
+#[test]
+fn a_file_that_is_not_utf_8_is_named_with_its_place() {
+    let want = "FILE:2:4: this byte is not UTF-8: save the file as UTF-8\n";
+    assert_eq!(
+        check(b"# x\n# \xc3\xbc\xff\n"),
+        (Some(1), String::new(), want.into())
+    );
+}
+
+#[test]
+fn only_a_regular_file_is_read_and_nothing_is_waited_for() {
+    let folder = TempDir::new().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    rustix::fs::mkfifoat(rustix::fs::CWD, at("fifo"), 0o600.into()).expect("a FIFO");
+    let _socket = UnixListener::bind(at("socket")).expect("a socket");
+    let large = fs::File::create(at("large")).expect("a file");
+    large.set_len((16 << 20) + 1).expect("a large file");
+    let right = "name a configuration file with -c FILE or VIGIE_CONFIG_PATH";
+    for (path, wrong) in [
+        (
+            at("none"),
+            format!("opening: No such file or directory; {right}"),
+        ),
+        (
+            at("socket"),
+            format!("opening: No such device or address; {right}"),
+        ),
+        (
+            folder.path().to_owned(),
+            "this is a folder: name a regular file".into(),
+        ),
+        (at("fifo"), "this is a FIFO: name a regular file".into()),
+        (
+            "/dev/zero".into(),
+            "this is a device: name a regular file".into(),
+        ),
+        (
+            at("large"),
+            "the file is larger than 16 MiB: name a configuration file".into(),
+        ),
+    ] {
+        let output = check_file(&path);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), &*stderr),
+            (Some(1), &*format!("{}: {wrong}\n", path.display()))
+        );
+    }
+}
+
+#[test]
+fn ten_thousand_services_are_read_in_no_time() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    writeln!(file, "services:").expect("a line");
+    for n in 0..10_000 {
+        writeln!(file, "  s{n}: {{file: /x}}").expect("a line");
+    }
+    let begin = Instant::now();
+    let output = check_file(file.path());
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        format!("{}: good, 10000 services\n", file.path().display())
+    );
+    // Far more than it takes; what is quadratic takes longer still.
+    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn each_sample_is_good_and_the_full_one_shows_the_defaults() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let mut samples = 0;
+    for entry in fs::read_dir(&folder).expect("the samples") {
+        let path = entry.expect("a sample").path();
+        if path.extension().is_some_and(|extension| extension == "yml") {
+            vigie::config::load(&path).unwrap_or_else(|errors| panic!("{errors}"));
+            samples += 1;
+        }
+    }
+    assert!(samples >= 3, "{samples}");
+    let full = vigie::config::load(&folder.join("vigie.yml")).expect("a good sample");
+    let least = format!(
+        "services: {{web: {{file: {}}}}}",
+        folder.join("minimal.txt").display()
+    );
+    assert_eq!(
+        full,
+        vigie::config::parse(&least, Path::new("x")).expect("a good text")
+    );
+}
+
+#[test]
+fn no_text_makes_it_panic_or_give_errors_without_a_place() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/vigie.yml");
+    let sample: Vec<char> = fs::read_to_string(sample)
+        .expect("the sample")
+        .chars()
+        .collect();
+    let mut random = fastrand::Rng::with_seed(11);
+    for _ in 0..2_000 {
+        let mut text = sample.clone();
+        for _ in 0..random.usize(1..6) {
+            let at = random.usize(0..text.len());
+            let from = random.usize(0..text.len());
+            let piece: Vec<char> = text
+                .iter()
+                .skip(from)
+                .take(random.usize(0..20))
+                .copied()
+                .collect();
+            text.splice(at..(at + random.usize(0..20)).min(text.len()), piece);
+        }
+        let text = String::from_iter(text);
+        if let Err(errors) = vigie::config::parse(&text, Path::new("x.yml")) {
+            assert!(
+                !errors.list().is_empty()
+                    && errors.list().iter().all(|error| error.position.is_some()),
+                "{errors}"
+            );
+        }
+    }
+}
