@@ -83,6 +83,7 @@ impl Reloading {
         };
         let reason = match lane.run(TIMEOUT, load).await {
             Ok(Ok((config, catalog))) => {
+                config.warn(&self.file);
                 self.warn_of_restart(&config);
                 let changes = current.replace(catalog);
                 info!("reloaded: {changes}");

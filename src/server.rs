@@ -41,6 +41,7 @@ pub fn run(file: &Path, config: Config) -> ExitCode {
 }
 
 async fn serve(file: &Path, mut config: Config) -> Result<ExitCode, String> {
+    config.warn(file);
     let mut wishes = Wishes::new().map_err(|error| format!("taking signals: {error}"))?;
     let server = config.server.clone();
     let max_connections = raise_descriptors(server.max_connections);

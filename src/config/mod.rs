@@ -42,6 +42,15 @@ const KEYS: [&str; 5] = [
     "services",
 ];
 
+impl Config {
+    /// Logs what is allowed, but probably not wanted.
+    pub fn warn(&self, file: &Path) {
+        for warning in &self.warnings {
+            ::log::warn!("{}{warning}", file.display());
+        }
+    }
+}
+
 /// Reads a configuration file: a regular file of at most 16 MiB.
 ///
 /// Errors: all there are, in the order of the file.
