@@ -8,6 +8,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use crate::config;
 use crate::service::Service;
+use crate::wording::count;
 
 /// The services of one configuration. It never changes; a reload makes another.
 #[derive(Default)]
@@ -115,7 +116,7 @@ pub struct Changes {
 
 impl fmt::Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} services", self.services)?;
+        f.write_str(&count(self.services, "service"))?;
         for (what, names) in [
             ("added", &self.added),
             ("removed", &self.removed),

@@ -11,9 +11,10 @@
 //! | [`endpoint`] | an endpoint: address, port, weight |
 //! | [`lines`] | endpoint lines, the text format of files and remote lists |
 //! | [`blocking`] | work that a file system may hang, on threads of its own |
+//! | [`regular_file`] | regular files, read whole and bounded |
 //! | [`clock`] | the only reader of time, and a manual one for tests |
 //! | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
-//! | [`format`] | endpoints as bytes, one file an answer format |
+//! | [`mod@format`] | endpoints as bytes, one file an answer format |
 //! | [`slot`] | the memory of one service: freshness, single flight, the last good list |
 //! | [`service`] | a name, its source and its slot |
 //! | [`catalog`] | all services, and the one pointer that a reload swaps |
@@ -41,6 +42,7 @@ pub mod format;
 pub mod http;
 pub mod lines;
 pub mod log;
+pub mod regular_file;
 pub mod reload;
 pub mod server;
 pub mod service;

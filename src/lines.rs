@@ -20,11 +20,7 @@ pub struct BadLine {
 
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "line {}: {}: \"{}\"",
-            self.number, self.reason, self.line
-        )
+        write!(f, "line {}: {}: {}", self.number, self.reason, self.line)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lines on standard error, which may be a closed pipe, a full disk or a reader that sleeps.
 
-use std::fmt::{self, Write as _};
-use std::io::Write as _;
+use std::fmt;
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -76,36 +76,39 @@ impl Logger {
         message: &fmt::Arguments<'_>,
         fields: &[(String, String)],
     ) -> String {
-        let time = humantime::format_rfc3339_millis(present());
+        let time = humantime::format_rfc3339_millis(present()).to_string();
+        let message = message.to_string();
         match self.format {
             Format::Text => {
                 cut(
-                    format!("{time} {level:<5} {}", escaped(&message.to_string())),
+                    format!("{time} {level:<5} {}", escaped(&message)),
                     LONGEST - 1,
                 ) + "\n"
             }
             Format::Json => {
-                let time = time.to_string();
-                let level = level.as_str().to_lowercase();
+                let line = json_line(&time, level, &cut(message.clone(), LONGEST * 3 / 4), fields);
                 // Escaping can make six bytes of one.
-                let message = cut(message.to_string(), LONGEST / 8);
-                let mut line = String::from("{");
-                let head = [
-                    ("time", time.as_str()),
-                    ("level", &level),
-                    ("message", &message),
-                ];
-                let fields = fields
-                    .iter()
-                    .map(|(key, value)| (key.as_str(), value.as_str()));
-                for (index, (key, value)) in head.into_iter().chain(fields).enumerate() {
-                    let comma = if index == 0 { "" } else { "," };
-                    let _ = write!(line, "{comma}{}:{}", json(key), json(value));
+                match line.len() <= LONGEST {
+                    true => line,
+                    false => json_line(&time, level, &cut(message, LONGEST / 8), &[]),
                 }
-                line + "}\n"
             }
         }
     }
+}
+
+fn json_line(time: &str, level: Level, message: &str, fields: &[(String, String)]) -> String {
+    let level = level.as_str().to_lowercase();
+    let mut line = format!(
+        "{{\"time\":{},\"level\":{},\"message\":{}",
+        json(time),
+        json(&level),
+        json(message)
+    );
+    for (key, value) in fields {
+        line.extend([",", &json(key), ":", &json(value)]);
+    }
+    line + "}\n"
 }
 
 /// A clock before 1970 or far in the future has no RFC 3339 form.

@@ -91,7 +91,7 @@ impl Reloading {
             }
             Ok(Err(errors)) => errors.to_string(),
             Err(Stuck::TimedOut) => format!(
-                "{}: reading: not done within 30 s; see whether its file system hangs",
+                "{}: reading: not done within 30s; see whether its file system hangs",
                 self.file.display()
             ),
             Err(Stuck::NoThread(error)) => format!(
@@ -99,7 +99,10 @@ impl Reloading {
                 self.file.display()
             ),
         };
-        error!("not reloaded, every service stays as it was: {reason}");
+        for line in reason.lines() {
+            error!("{line}");
+        }
+        error!("not reloaded: every service stays as it was");
         Err(reason.into())
     }
 

@@ -18,6 +18,7 @@ use crate::http::shared::{Phase, Scratch, Shared};
 use crate::reload::{self, Reloading, Requests};
 use crate::signal::{Wish, Wishes};
 use crate::slot::{Runtime, Task};
+use crate::wording::count;
 
 /// Descriptors that are kept for files, sources and what the process itself has open.
 const KEPT_DESCRIPTORS: u64 = 64;
@@ -47,7 +48,7 @@ async fn serve(file: &Path, mut config: Config) -> Result<ExitCode, String> {
     let max_connections = raise_descriptors(server.max_connections);
     let listeners = bind(&server)?;
     let catalog = Catalog::new(std::mem::take(&mut config.services));
-    info!("started: {} services", catalog.len());
+    info!("started: {}", count(catalog.len(), "service"));
     let (reloader, requests) = reload::line();
     let shared = Arc::new(Shared {
         catalog: Current::new(catalog),
@@ -138,7 +139,10 @@ async fn stop(shared: &Shared, server: &Server, accepting: Vec<smol::Task<()>>) 
         .await
         .is_none()
     {
-        warn!("stopped with {} connections open", shared.seats.len());
+        warn!(
+            "stopped with {} open",
+            count(shared.seats.len(), "connection")
+        );
     }
 }
 

@@ -1,12 +1,12 @@
 //! A service: a name, its source and its memory.
 
-use std::hash::{DefaultHasher, Hasher};
 use std::num::NonZeroU16;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use log::info;
+use siphasher::sip::SipHasher13;
 use smol::future::FutureExt;
 
 use crate::clock::Clock;
@@ -15,6 +15,7 @@ use crate::endpoint::Endpoint;
 use crate::format::json;
 use crate::slot::{Given, Policy, Runtime, Slot};
 use crate::source::{Failure, Reader, Source};
+use crate::wording::count;
 
 /// A list as clients get it, made once a read.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,10 +32,13 @@ impl Listing {
     /// Renders a list and its entity tag.
     pub fn new(endpoints: &[Endpoint]) -> Self {
         let body = json::render(endpoints).into_boxed_slice();
-        // The keys of this hasher are fixed, so the same list has the same tag after a restart.
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&body);
-        let etag = format!("\"{:x}-{:016x}\"", body.len(), hasher.finish()).into();
+        // A published function with fixed keys: each Vigie gives the same list the same tag.
+        let etag = format!(
+            "\"{:x}-{:016x}\"",
+            body.len(),
+            SipHasher13::new().hash(&body)
+        )
+        .into();
         Self {
             endpoints: endpoints.len(),
             body,
@@ -155,8 +159,8 @@ fn broken() -> Failure {
 
 fn told(outcome: &Result<Listing, Failure>) -> String {
     match outcome {
-        Ok(listing) => format!("{} endpoints", listing.endpoints),
-        Err(failure) => failure.to_string(),
+        Ok(listing) => count(listing.endpoints, "endpoint"),
+        Err(_) => "failed".into(),
     }
 }
 
@@ -182,7 +186,7 @@ impl Story {
         let empty = endpoints == 0;
         match self.empty.replace(empty) {
             Some(true) if !empty => {
-                info!(service = name; "service {name}: has endpoints again: {endpoints}")
+                info!(service = name; "service {name}: lists {} again", count(endpoints, "endpoint"))
             }
             Some(false) if empty => {
                 info!(service = name; "service {name}: its source lists no endpoints now")

@@ -28,15 +28,23 @@ fn escape(character: char) -> String {
     }
 }
 
+/// `1 service`, `2 services`.
+pub fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
 /// The known word that differs from `word` by a slip or two of the pen.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     if word.chars().count() > LONGEST_WORD {
         return None;
     }
-    let (distance, nearest) = known
-        .iter()
-        .map(|known| (strsim::osa_distance(word, known), *known))
-        .min()?;
+    let distance = |known: &str| {
+        // Whoever gives up early means the begin of it.
+        let begin: String = known.chars().take(word.chars().count().max(3)).collect();
+        strsim::osa_distance(word, known).min(strsim::osa_distance(word, &begin) + 1)
+    };
+    let (distance, nearest) = known.iter().map(|known| (distance(known), *known)).min()?;
     (distance <= 1 + nearest.chars().count() / 4).then_some(nearest)
 }
 

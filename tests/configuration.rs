@@ -194,16 +194,16 @@ fn only_a_regular_file_is_read_and_nothing_is_waited_for() {
         ),
         (
             folder.path().to_owned(),
-            "this is a folder: name a regular file".into(),
+            "opening: it is a folder, not a regular file; name a configuration file with -c FILE or VIGIE_CONFIG_PATH".into(),
         ),
-        (at("fifo"), "this is a FIFO: name a regular file".into()),
+        (at("fifo"), "opening: it is a FIFO, not a regular file; name a configuration file with -c FILE or VIGIE_CONFIG_PATH".into()),
         (
             "/dev/zero".into(),
-            "this is a device: name a regular file".into(),
+            "opening: it is a device, not a regular file; name a configuration file with -c FILE or VIGIE_CONFIG_PATH".into(),
         ),
         (
             at("large"),
-            "the file is larger than 16 MiB: name a configuration file".into(),
+            "reading: it is too large; a configuration has at most 16 MiB".into(),
         ),
     ] {
         let output = check_file(&path);

@@ -5,7 +5,7 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown};
@@ -20,12 +20,15 @@ use super::route::{Route, route};
 use super::seats::{Seat, Stream, Wait};
 use super::shared::{Scratch, Shared};
 use crate::service::Listed;
+use crate::wording::count;
 
 /// The answer that lets a client send its body (RFC 9110, section 15.2.1).
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// So many answers a turn; then the other connections have theirs.
 const ANSWERS_A_TURN: usize = 16;
+/// A client that asks again within this time is likely to ask again as soon.
+const EAGER: Duration = Duration::from_millis(1);
 /// A client that is told to go may send this much before it reads why.
 const MAX_LINGER: usize = 1024 * 1024;
 
@@ -42,6 +45,10 @@ struct Connection {
     begun: Option<Begun>,
     /// What it waits for, as its seat knows.
     wait: Wait,
+    /// When the last turn ended that answered from what is kept.
+    answered_at: Instant,
+    /// Whether the next request is likely to be there as soon as the others have had a turn.
+    eager: bool,
 }
 
 /// A request whose head is vetted.
@@ -83,6 +90,7 @@ struct Desk<'a> {
 /// Serves a connection until either side ends it.
 pub(super) async fn serve(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) {
     let mut connection = Connection::new(stream, shared, seat);
+    connection.wait_for(Wait::First, connection.answered_at);
     while connection.next().await {}
 }
 
@@ -102,14 +110,18 @@ impl Drop for Connection {
 
 impl Connection {
     fn new(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) -> Self {
+        let answered_at = shared.runtime.clock.now();
+        let (input, wait) = (Box::default(), Wait::First);
         Self {
             stream,
             shared,
             seat,
-            input: Box::default(),
+            input,
             unread: false,
             begun: None,
-            wait: Wait::First,
+            wait,
+            answered_at,
+            eager: false,
         }
     }
 
@@ -117,8 +129,8 @@ impl Connection {
     async fn next(&mut self) -> bool {
         // What is rare is boxed, so that a connection at rest stays small.
         match self.turn() {
-            Turn::Read => self.stream.readable().await.is_ok(),
-            Turn::Yield => {
+            Turn::Read if !self.eager => self.stream.readable().await.is_ok(),
+            Turn::Read | Turn::Yield => {
                 smol::future::yield_now().await;
                 true
             }
@@ -187,6 +199,13 @@ impl Connection {
         if !begun && self.shared.phase.is_closing() {
             return Turn::Finish;
         }
+        if answered > 0 {
+            // A look at the socket costs less than to be told by the system, if something is there.
+            self.eager = now.saturating_duration_since(self.answered_at) < EAGER;
+            self.answered_at = now;
+        } else {
+            self.eager = false;
+        }
         match (begun, self.wait) {
             (true, Wait::Request) | (false, Wait::First | Wait::Idle) if answered == 0 => {}
             (true, _) => self.wait_for(Wait::Request, now),
@@ -217,12 +236,7 @@ impl Connection {
             let fate = self.fate(&head);
             let routed = route(&head);
             if let Some(listed) = self.fresh(&head, &routed, desk.now) {
-                let asked = Asked {
-                    head_only: head.method == Method::Head,
-                    if_none_match: head.if_none_match,
-                    fate,
-                };
-                match self.answer_at_once(asked, &listed, desk) {
+                match self.answer_at_once(&head, fate, &listed, desk) {
                     Turn::Read => continue,
                     turn => return turn,
                 }
@@ -286,9 +300,26 @@ impl Connection {
     }
 
     /// Sends a list straight from the desk. `Turn::Read` means that the next request can be read.
-    fn answer_at_once(&mut self, asked: Asked<'_>, listed: &Listed, desk: &mut Desk<'_>) -> Turn {
+    fn answer_at_once(
+        &mut self,
+        head: &Head<'_>,
+        fate: Fate,
+        listed: &Listed,
+        desk: &mut Desk<'_>,
+    ) -> Turn {
+        let asked = Asked {
+            head_only: head.method == Method::Head,
+            if_none_match: head.if_none_match,
+            fate,
+        };
         desk.output.clear();
         let follows = answer::write_head(desk.output, desk.date, asked, listed);
+        log::debug!(
+            "{} {}: kept list of {}",
+            head.method,
+            head.path,
+            count(listed.value.endpoints, "endpoint")
+        );
         match outgoing::send_at_once(&self.stream, desk.output, follows.then_some(&listed.value)) {
             Err(_) => return Turn::Gone,
             Ok(Some(rest)) => return Turn::Write(rest, asked.fate),

@@ -13,21 +13,17 @@ struct Reloaded {
 }
 
 /// Answers a vetted request.
-pub(super) async fn answer(errand: Errand, vetted: Vec<u8>, shared: &Shared) -> Response {
-    match codec::request(vetted).await {
-        Ok(request) => run(errand, &request, shared).await,
-        Err(refusal) => refusal.response(),
-    }
-}
-
-async fn run(errand: Errand, request: &Request, shared: &Shared) -> Response {
+pub(super) async fn answer(
+    errand: Errand,
+    vetted: Vec<u8>,
+    shared: &Shared,
+) -> Result<Response, Refusal> {
+    let request = codec::request(vetted).await?;
     match errand {
-        Errand::Live => text("ok\n"),
-        Errand::Ready if shared.phase.is_ready() => text("ready\n"),
-        Errand::Ready => Refusal::Stopping.response(),
-        Errand::Reload => reload(request, shared)
-            .await
-            .unwrap_or_else(|refusal| refusal.response()),
+        Errand::Live => Ok(text("ok\n")),
+        Errand::Ready if shared.phase.is_ready() => Ok(text("ready\n")),
+        Errand::Ready => Err(Refusal::Stopping),
+        Errand::Reload => reload(&request, shared).await,
     }
 }
 

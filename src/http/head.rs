@@ -3,6 +3,7 @@
 //! The request line is read here, the fields by `httparse`; what HTTP forbids is refused
 //! (RFC 9112, sections 2.2, 3, 5, 6 and 9).
 
+use std::fmt;
 use std::str;
 
 use super::body::{Framing, is_token};
@@ -33,6 +34,18 @@ pub enum Method {
     Connect,
     /// One that Vigie does not know.
     Unknown,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Connect => "CONNECT",
+            Self::Other | Self::Unknown => "another method",
+        })
+    }
 }
 
 /// What a client expects before it sends the body (RFC 9110, section 10.1.1).

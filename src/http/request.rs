@@ -8,7 +8,7 @@ use super::route::{Errand, Route};
 use super::shared::Shared;
 use super::{codec, errand};
 use crate::service::Listed;
-use crate::wording::shorten;
+use crate::wording::{count, shorten};
 
 /// No service has a longer name, in bytes.
 const LONGEST_NAME: usize = 255;
@@ -18,6 +18,8 @@ pub(super) struct Request {
     work: Work,
     head_only: bool,
     fate: Fate,
+    /// Method and path, for the log; made only when it tells of requests.
+    about: Option<Box<str>>,
 }
 
 enum Work {
@@ -48,11 +50,13 @@ impl Request {
             },
             Err(refusal) => Work::Refuse(refusal),
         };
-        let closes = matches!(&work, Work::Refuse(refusal) if refusal.closes());
+        let about = log::log_enabled!(log::Level::Debug)
+            .then(|| format!("{} {}", head.method, head.path).into());
         Self {
             work,
             head_only: head.method == Method::Head,
-            fate: fate.unless(closes),
+            fate,
+            about,
         }
     }
 
@@ -62,6 +66,7 @@ impl Request {
             work: Work::Refuse(refusal),
             head_only: false,
             fate: Fate::Close,
+            about: None,
         }
     }
 
@@ -71,14 +76,20 @@ impl Request {
             work,
             head_only,
             fate,
+            about,
         } = self;
-        let response = match work {
+        let about = about.as_deref().unwrap_or("no request");
+        let result = match work {
             Work::List {
                 name,
                 named,
                 if_none_match,
             } => match list(&name, named, shared).await {
                 Ok(listed) => {
+                    log::debug!(
+                        "{about}: list of {}",
+                        count(listed.value.endpoints, "endpoint")
+                    );
                     let fate = fate.unless(shared.phase.is_closing());
                     let asked = Asked {
                         head_only,
@@ -87,12 +98,15 @@ impl Request {
                     };
                     return (send_list(&listed, asked, shared), fate);
                 }
-                Err(refusal) => refusal.response(),
+                Err(refusal) => Err(refusal),
             },
             Work::Errand { errand, vetted } => errand::answer(errand, vetted, shared).await,
-            Work::Refuse(refusal) => refusal.response(),
+            Work::Refuse(refusal) => Err(refusal),
         };
-        let fate = fate.unless(shared.phase.is_closing());
+        let closes = shared.phase.is_closing() || result.as_ref().is_err_and(Refusal::closes);
+        let response = result.unwrap_or_else(|refusal| refusal.response());
+        log::debug!("{about}: {}", response.status());
+        let fate = fate.unless(closes);
         (
             Outgoing::whole(codec::bytes(response, head_only, fate).await),
             fate,

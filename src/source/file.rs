@@ -1,18 +1,14 @@
 //! The file source: endpoint lines in a regular file, read afresh each time.
 
-use std::fs::{File as OpenFile, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Read};
 use std::num::NonZeroU16;
 use std::ops::RangeInclusive;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-use rustix::fs::OFlags;
 
 use super::{Failure, Found, Reader, Reading};
 use crate::blocking::{Lane, Stuck};
 use crate::lines;
+use crate::regular_file::{self, Unreadable};
 use crate::yaml::{self, Field, Value};
 
 /// A file of endpoint lines.
@@ -112,9 +108,11 @@ impl FileReader {
     }
 
     fn time_out(&self) -> String {
-        let timeout = humantime::format_duration(self.settings.timeout);
+        let timeout = humantime::format_duration(self.settings.timeout)
+            .to_string()
+            .replace(' ', "");
         format!(
-            "reading: not done within {timeout}; see whether its file system hangs, or raise `timeout`"
+            "reading: not done within {timeout}; see whether its file system hangs, or raise timeout"
         )
     }
 }
@@ -134,61 +132,28 @@ fn unreadable(reason: String) -> Failure {
     Failure::Unreadable(reason.into())
 }
 
-/// The text of a regular file, whole. A writer that is caught in the middle is a failure.
+/// The text of the file, whole. A writer that is caught in the middle is a failure.
 fn read_text(path: &Path, max_size: u64) -> Result<String, Failure> {
-    let mut file = open(path)?;
-    let before = regular(file.metadata())?;
-    let mut bytes = Vec::new();
-    if before.len() <= max_size {
-        // One byte more than allowed tells a file that is too large from one that just fits.
-        let limited = (&mut file)
-            .take(max_size.saturating_add(1))
-            .read_to_end(&mut bytes);
-        limited.map_err(|error| unreadable(format!("reading: {error}")))?;
-    }
-    if before.len() > max_size || bytes.len() as u64 > max_size {
-        return Err(unreadable(format!(
-            "reading: it has more than {max_size} bytes; shorten it, or raise `max_size`"
-        )));
-    }
+    let bytes =
+        regular_file::read(path, max_size).map_err(|error| unreadable(advise(&error, max_size)))?;
     if bytes.is_empty() {
-        return Err(unreadable("reading: it has no byte, so a writer may be at work; for an empty list write a comment".into()));
-    }
-    let after = regular(file.metadata())?;
-    if (before.len(), before.mtime(), before.mtime_nsec())
-        != (after.len(), after.mtime(), after.mtime_nsec())
-    {
         return Err(unreadable(
-            "reading: it changed meanwhile; write a new file and rename it over the old one".into(),
+            "reading: it has no byte, so a writer may be at work; for an empty list write a comment".into(),
         ));
     }
     String::from_utf8(bytes).map_err(|error| not_utf8(&error))
 }
 
-/// Opens without waiting for the other end of a FIFO, and touches no device.
-fn open(path: &Path) -> Result<OpenFile, Failure> {
-    let failed = |error: io::Error| {
-        let advice = match error.kind() {
-            ErrorKind::NotFound => "; create it, or correct `file`",
-            ErrorKind::PermissionDenied => "; let the user that runs Vigie read it",
-            _ => "",
-        };
-        unreadable(format!("opening: {error}{advice}"))
-    };
-    regular(Ok(std::fs::metadata(path).map_err(failed)?))?;
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits() as i32)
-        .open(path)
-        .map_err(failed)
-}
-
-fn regular(metadata: io::Result<Metadata>) -> Result<Metadata, Failure> {
-    let metadata = metadata.map_err(|error| unreadable(format!("reading: {error}")))?;
-    match metadata.is_file() {
-        true => Ok(metadata),
-        false => Err(unreadable("opening: it is not a regular file but a folder, FIFO, socket or device; correct `file`".into())),
+fn advise(error: &Unreadable, max_size: u64) -> String {
+    match error {
+        Unreadable::TooLarge => {
+            format!("{error}; it may have {max_size} bytes: shorten it, or raise max_size")
+        }
+        Unreadable::Changed => format!("{error}; write a new file and rename it over the old one"),
+        Unreadable::NotRegular(_) => format!("{error}; correct its path"),
+        _ if error.is_missing() => format!("{error}; create it, or correct its path"),
+        _ if error.is_denied() => format!("{error}; let the user that runs Vigie read it"),
+        _ => error.to_string(),
     }
 }
 
