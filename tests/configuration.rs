@@ -190,7 +190,7 @@ fn only_a_regular_file_is_read_and_nothing_is_waited_for() {
         ),
         (
             at("socket"),
-            format!("opening: No such device or address; {right}"),
+            format!("opening: it is a socket, not a regular file; {right}"),
         ),
         (
             folder.path().to_owned(),
