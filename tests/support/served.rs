@@ -1,0 +1,324 @@
+//! `vigie serve` as a child process, with its configuration, its lists and its log.
+
+use std::fs;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::log::Log;
+use super::{Answer, Connection, PATIENCE, wait_until};
+
+/// A folder with a configuration and lists, from which a server starts.
+pub(crate) struct Setup {
+    folder: TempDir,
+    addresses: Vec<String>,
+    server: String,
+    top: String,
+    services: String,
+    shell: String,
+}
+
+impl Setup {
+    /// The lines under `services:`; files that they name lie in the folder.
+    pub(crate) fn services(lines: &str) -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            addresses: vec!["127.0.0.1:0".into()],
+            server: String::new(),
+            top: String::new(),
+            services: lines.into(),
+            shell: String::new(),
+        }
+    }
+
+    /// The lines under `server:`.
+    pub(crate) fn server(self, lines: &str) -> Self {
+        Self {
+            server: lines.into(),
+            ..self
+        }
+    }
+
+    /// The lines beside `server:` and `services:`.
+    pub(crate) fn top(self, lines: &str) -> Self {
+        Self {
+            top: lines.into(),
+            ..self
+        }
+    }
+
+    /// These addresses instead of a free port of 127.0.0.1.
+    pub(crate) fn addresses(self, addresses: &[&str]) -> Self {
+        Self {
+            addresses: addresses.iter().map(ToString::to_string).collect(),
+            ..self
+        }
+    }
+
+    /// A command of the shell that runs in the server's process before it, `ulimit` say.
+    pub(crate) fn after(self, shell: &str) -> Self {
+        Self {
+            shell: shell.into(),
+            ..self
+        }
+    }
+
+    /// Writes a list, or any other file, in the folder.
+    pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        self.write(name, content);
+        self
+    }
+
+    /// Replaces a file at once, so that no reader meets half of it.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path(".new"), content).unwrap();
+        fs::rename(self.path(".new"), self.path(name)).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes `config.yml` with other services than at the start.
+    pub(crate) fn write_services(&self, lines: &str) {
+        self.write_config(&self.server, &self.top, lines);
+    }
+
+    /// Writes `config.yml` with other lines under `server:`, beside it, and under `services:`.
+    pub(crate) fn write_config(&self, server: &str, top: &str, services: &str) {
+        let addresses = match &self.addresses[..] {
+            [one] => format!("\"{one}\""),
+            several => format!("[\"{}\"]", several.join("\", \"")),
+        };
+        let [server, services] = [server, services].map(|lines| lines.replace('\n', "\n  "));
+        let services = if services.trim().is_empty() {
+            " {}"
+        } else {
+            &format!("\n  {services}")
+        };
+        let text =
+            format!("server:\n  address: {addresses}\n  {server}\n{top}\nservices:{services}\n");
+        self.write("config.yml", text);
+    }
+
+    /// Starts the server and waits until it listens.
+    pub(crate) fn start(self) -> Vigie {
+        self.start_logging_to(Stdio::piped())
+    }
+
+    /// Starts the server with another standard error; its log can be read only from a pipe of our own.
+    pub(crate) fn start_logging_to(self, stderr: Stdio) -> Vigie {
+        self.write_services(&self.services);
+        self.run(stderr)
+    }
+
+    /// Starts the server with this configuration, but at a free port.
+    pub(crate) fn start_as(self, config: &str) -> Vigie {
+        let address = "127.0.0.1:8080";
+        let config = match config.contains(address) {
+            true => config.replace(address, "127.0.0.1:0"),
+            false => format!("server: {{address: 127.0.0.1:0}}\n{config}"),
+        };
+        self.write("config.yml", config);
+        self.run(Stdio::piped())
+    }
+
+    fn run(self, stderr: Stdio) -> Vigie {
+        let mut child = self.spawn(stderr);
+        let log = Arc::new(Log::default());
+        if let Some(stderr) = child.stderr.take() {
+            let log = log.clone();
+            thread::spawn(move || log.follow(stderr));
+        }
+        let place = match self.addresses[0].strip_prefix("unix:") {
+            Some(path) => Place::Socket(self.path(path)),
+            None => Place::Port(log.wait_for_port("127.0.0.1")),
+        };
+        if let Place::Socket(_) = place {
+            wait_until("the server takes connections", || place.connect().is_ok());
+        }
+        Vigie {
+            setup: self,
+            child,
+            log,
+            place,
+            ended: false,
+        }
+    }
+
+    /// Starts a server that must end by itself; gives its exit code and what it said.
+    pub(crate) fn refuse_to_start(&self) -> (Option<i32>, String) {
+        self.write_services(&self.services);
+        let mut child = self.spawn(Stdio::piped());
+        let log = Log::default();
+        let stderr = child.stderr.take().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| log.follow(stderr));
+            let code = wait_for_exit(&mut child);
+            (code, log.wait_for_end())
+        })
+    }
+
+    fn spawn(&self, stderr: Stdio) -> Child {
+        Command::new("sh")
+            .args(["-c", &format!("{}\nexec \"$@\"", self.shell), "sh"])
+            .args([env!("CARGO_BIN_EXE_vigie"), "serve", "-c"])
+            .arg(self.path("config.yml"))
+            .current_dir("/")
+            .env_remove("VIGIE_CONFIG_PATH")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(stderr)
+            .spawn()
+            .unwrap()
+    }
+}
+
+/// Where a server is reached.
+enum Place {
+    Port(u16),
+    Socket(PathBuf),
+}
+
+impl Place {
+    fn connect(&self) -> io::Result<TcpStream> {
+        match self {
+            Self::Port(port) => TcpStream::connect(("127.0.0.1", *port)),
+            Self::Socket(path) => connect_to_socket(path),
+        }
+    }
+}
+
+/// A running server; killed when it is dropped, which fails the test when it had died or panicked before.
+pub(crate) struct Vigie {
+    pub(crate) setup: Setup,
+    pub(crate) log: Arc<Log>,
+    child: Child,
+    place: Place,
+    ended: bool,
+}
+
+impl Vigie {
+    /// `GET` of a target.
+    pub(crate) fn get(&self, target: &str) -> Answer {
+        self.ask("GET", target, &[])
+    }
+
+    /// `GET` of the list of a service, whose name stands as it must in a query.
+    pub(crate) fn list(&self, service: &str) -> Answer {
+        self.get(&format!("/services?service_name={service}"))
+    }
+
+    /// One request on a connection of its own.
+    pub(crate) fn ask(&self, method: &str, target: &str, headers: &[(&str, &str)]) -> Answer {
+        self.connect().ask(method, target, headers)
+    }
+
+    /// `POST /reload`.
+    pub(crate) fn reload(&self) -> Answer {
+        self.ask("POST", "/reload", &[])
+    }
+
+    pub(crate) fn connect(&self) -> Connection {
+        Connection::over(self.place.connect().unwrap())
+    }
+
+    /// A connection to a unix socket in the folder.
+    pub(crate) fn connect_to_socket(&self, name: &str) -> Connection {
+        Connection::over(connect_to_socket(&self.setup.path(name)).unwrap())
+    }
+
+    /// Sends bytes on a connection of their own; gives every answer until the server closes it.
+    pub(crate) fn tell(&self, bytes: &[u8]) -> Vec<Answer> {
+        self.connect().send(bytes).receive_all()
+    }
+
+    /// The port of 127.0.0.1.
+    pub(crate) fn port(&self) -> u16 {
+        match self.place {
+            Place::Port(port) => port,
+            Place::Socket(_) => panic!("a server on a unix socket has no port"),
+        }
+    }
+
+    /// Whether new connections are taken.
+    pub(crate) fn listens(&self) -> bool {
+        self.place.connect().is_ok()
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// The exit code of a server that was told to end.
+    pub(crate) fn wait_for_exit(&mut self) -> Option<i32> {
+        self.ended = true;
+        wait_for_exit(&mut self.child)
+    }
+
+    /// Ends the server by SIGTERM; gives its exit code.
+    pub(crate) fn stop(&mut self) -> Option<i32> {
+        self.signal(Signal::TERM);
+        self.wait_for_exit()
+    }
+
+    /// How many threads, or open files, the process has: `task` or `fd`.
+    pub(crate) fn count(&self, what: &str) -> usize {
+        fs::read_dir(self.proc(what)).unwrap().count()
+    }
+
+    /// A file that tells about the process.
+    pub(crate) fn proc(&self, name: &str) -> PathBuf {
+        Path::new("/proc")
+            .join(self.child.id().to_string())
+            .join(name)
+    }
+}
+
+impl Drop for Vigie {
+    fn drop(&mut self) {
+        let died = !self.ended && !matches!(self.child.try_wait(), Ok(None));
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if !thread::panicking() {
+            assert!(!died, "the server died: {}", self.log.text());
+            assert!(
+                !self.log.text().contains("panicked at"),
+                "the server panicked: {}",
+                self.log.text()
+            );
+        }
+    }
+}
+
+fn wait_for_exit(child: &mut Child) -> Option<i32> {
+    let begin = Instant::now();
+    // An exit is no event of a condition variable; a wait in a thread of its own could not be given up.
+    while begin.elapsed() < PATIENCE {
+        match child.try_wait().unwrap() {
+            Some(status) => return status.code(),
+            None => thread::sleep(std::time::Duration::from_millis(2)),
+        }
+    }
+    let _ = child.kill();
+    panic!("the server did not end within {PATIENCE:?}");
+}
+
+/// The calls that tests make are the same for both kinds of socket.
+fn connect_to_socket(path: &Path) -> io::Result<TcpStream> {
+    Ok(TcpStream::from(OwnedFd::from(UnixStream::connect(path)?)))
+}
+
+/// A connection to one of the server's addresses that is not the first.
+pub(crate) fn connect_to(host: &str, port: u16) -> Connection {
+    Connection::over(TcpStream::connect((host, port)).unwrap())
+}
