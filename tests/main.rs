@@ -1,4 +1,25 @@
 //! Vigie's promises, one file each.
 
+mod support;
+
+mod answers;
+mod arrivals;
+mod bodies;
+mod caching;
 mod command_line;
 mod configuration;
+mod deadlines;
+mod documents;
+mod hanging;
+mod headers;
+mod limits;
+mod listening;
+mod lists;
+mod logging;
+mod mutations;
+mod names;
+mod other_sites;
+mod reload;
+mod request_lines;
+mod routes;
+mod stopping;

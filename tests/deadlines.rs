@@ -1,0 +1,115 @@
+//! How long a client may take, and what it is told when it takes longer.
+
+use crate::support::framing::statuses;
+use crate::support::{Connection, Setup, Vigie};
+
+fn serve(server: &str) -> Vigie {
+    Setup::services("one: {file: one.txt}")
+        .file("one.txt", "10.0.0.1:80\n")
+        .server(server)
+        .start()
+}
+
+fn assert_timed_out(mut connection: Connection) {
+    let answers = connection.receive_all();
+    assert_eq!(statuses(&answers), [408]);
+    assert_eq!(answers[0].header("connection"), Some("close"));
+    assert!(!answers[0].error().is_empty());
+}
+
+#[test]
+fn a_slow_head_is_408_and_closes() {
+    let vigie = serve("request_timeout: 300ms");
+    for part in [
+        "G",
+        "GET /livez HTTP/1.1\r\n",
+        "GET /livez HTTP/1.1\r\nHost: x\r\nX: ",
+    ] {
+        let mut connection = vigie.connect();
+        connection.send(part.as_bytes());
+        assert_timed_out(connection);
+    }
+}
+
+#[test]
+fn a_slow_body_is_408_and_closes() {
+    let vigie = serve("request_timeout: 300ms");
+    for part in [
+        "Content-Length: 5\r\n\r\nhell",
+        "Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
+        "Transfer-Encoding: chunked\r\n\r\n0\r\n",
+    ] {
+        let mut connection = vigie.connect();
+        connection.send(format!("POST /livez HTTP/1.1\r\nHost: x\r\n{part}").as_bytes());
+        assert_timed_out(connection);
+    }
+}
+
+#[test]
+fn a_body_that_was_asked_for_and_does_not_come_is_408() {
+    let vigie = serve("request_timeout: 300ms");
+    let mut connection = vigie.connect();
+    connection.send(
+        b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+    );
+    assert_eq!(connection.receive().status, 100);
+    assert_timed_out(connection);
+}
+
+#[test]
+fn a_client_that_drips_gains_no_time() {
+    let vigie = serve("request_timeout: 300ms");
+    let mut connection = vigie.connect();
+    connection.send(b"GET /livez HTTP/1.1\r\nHost: x\r\nX: ");
+    while connection.is_silent() {
+        connection.send(b"y");
+    }
+    assert_timed_out(connection);
+}
+
+#[test]
+fn a_connection_that_never_says_a_word_is_closed() {
+    let vigie = serve("request_timeout: 300ms");
+    vigie.connect().drain();
+}
+
+#[test]
+fn the_time_of_a_later_request_begins_with_its_first_byte() {
+    let vigie = serve("request_timeout: 300ms");
+    let mut kept = vigie.connect();
+    assert_eq!(kept.ask("GET", "/livez", &[]).status, 200);
+    let mut clock = vigie.connect();
+    clock.send(b"GET");
+    assert_timed_out(clock);
+    assert_eq!(
+        kept.ask("GET", "/livez", &[]).status,
+        200,
+        "it was quiet for longer than a request may take"
+    );
+    kept.send(b"GET");
+    assert_timed_out(kept);
+}
+
+#[test]
+fn a_quiet_connection_is_closed_without_a_word() {
+    let vigie = serve("idle_timeout: 300ms");
+    let mut connection = vigie.connect();
+    assert_eq!(
+        connection
+            .ask("GET", "/services?service_name=one", &[])
+            .status,
+        200
+    );
+    connection.wait_for_close();
+}
+
+#[test]
+fn a_request_that_has_begun_is_not_idle() {
+    let vigie = serve("idle_timeout: 100ms\nrequest_timeout: 10s");
+    let [mut quiet, mut busy] = [vigie.connect(), vigie.connect()];
+    assert_eq!(quiet.ask("GET", "/livez", &[]).status, 200);
+    assert_eq!(busy.ask("GET", "/livez", &[]).status, 200);
+    busy.send(b"GET /livez HTTP/1.1\r\n");
+    quiet.wait_for_close();
+    assert_eq!(busy.send(b"Host: x\r\n\r\n").receive().status, 200);
+}

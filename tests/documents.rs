@@ -1,0 +1,190 @@
+//! What the documents show works as they show it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::support::{Setup, Vigie, skip};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The blocks of README.md that are fenced as a language, each with its line number; none before there is a README.
+fn blocks(promise: &str, language: &str) -> Vec<(usize, String)> {
+    let Ok(readme) = fs::read_to_string(root().join("README.md")) else {
+        skip(promise, "there is no README.md yet");
+        return Vec::new();
+    };
+    let mut blocks = Vec::new();
+    let mut lines = readme.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        if line.starts_with("```") {
+            let block: String = lines
+                .by_ref()
+                .map(|(_, line)| line)
+                .take_while(|line| *line != "```")
+                .map(|line| format!("{line}\n"))
+                .collect();
+            if line == format!("```{language}") {
+                blocks.push((number + 1, block));
+            }
+        }
+    }
+    assert!(!blocks.is_empty(), "README.md shows no {language}");
+    blocks
+}
+
+fn check(file: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_vigie"))
+        .arg("check-config")
+        .arg("-c")
+        .arg(file)
+        .output()
+        .unwrap()
+}
+
+fn assert_valid(what: &str, file: &Path) {
+    let output = check(file);
+    assert!(
+        output.status.success(),
+        "{what}: {}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn samples() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("config"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yml"))
+        .collect()
+}
+
+#[test]
+fn every_sample_is_a_valid_configuration() {
+    let samples = samples();
+    assert!(
+        samples.iter().any(|path| path.ends_with("minimal.yml"))
+            && samples.iter().any(|path| path.ends_with("vigie.yml")),
+        "{samples:?}"
+    );
+    for sample in samples {
+        assert_valid(&sample.display().to_string(), &sample);
+    }
+}
+
+#[test]
+fn every_configuration_that_the_readme_shows_is_valid() {
+    for (line, block) in blocks("the configurations of the README", "yaml") {
+        let setup = Setup::services("").file("config.yml", block);
+        assert_valid(&format!("README.md:{line}"), &setup.path("config.yml"));
+    }
+}
+
+/// A server with the sample that the README starts with, and the lists that lie beside it.
+fn serve_minimal() -> Vigie {
+    let mut setup = Setup::services("");
+    for entry in fs::read_dir(root().join("config"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+    {
+        if entry.file_type().unwrap().is_file() {
+            setup = setup.file(
+                &entry.file_name().into_string().unwrap(),
+                fs::read(entry.path()).unwrap(),
+            );
+        }
+    }
+    let minimal = fs::read_to_string(root().join("config/minimal.yml")).unwrap();
+    setup.start_as(&minimal)
+}
+
+/// Whether a line is as it was shown, where `...` stands for anything.
+fn matches(shown: &str, line: &str) -> bool {
+    let mut parts = shown.split("...");
+    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    let parts: Vec<_> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else {
+        return rest.is_empty();
+    };
+    for part in middle {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[test]
+fn three_dots_stand_for_anything() {
+    assert!(
+        matches("a", "a")
+            && matches("...", "")
+            && matches("a...c", "abc")
+            && matches("a...b...", "a1b2")
+    );
+    assert!(
+        !matches("a", "ab")
+            && !matches("a...c", "ab")
+            && !matches("a...b...c", "acb")
+            && !matches("ab...b", "ab")
+    );
+}
+
+/// The commands of a console block, each with the lines that it shows as its output.
+fn commands(block: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut commands: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ "), commands.last_mut()) {
+            (Some(command), _) => commands.push((command, Vec::new())),
+            (None, Some((_, output))) => output.push(line),
+            (None, None) => panic!("output before the first command: {line}"),
+        }
+    }
+    commands
+}
+
+#[test]
+fn every_request_that_the_readme_shows_is_answered_as_it_shows() {
+    let blocks = blocks("the requests of the README", "console");
+    let requests: Vec<_> = blocks
+        .iter()
+        .flat_map(|(line, block)| {
+            commands(block)
+                .into_iter()
+                .map(move |(command, shown)| (line, command, shown))
+        })
+        .filter(|(_, command, _)| {
+            command.starts_with("curl ") && command.contains("127.0.0.1:8080")
+        })
+        .collect();
+    if blocks.is_empty() {
+        return;
+    }
+    assert!(
+        !requests.is_empty(),
+        "README.md shows no curl of 127.0.0.1:8080"
+    );
+    let vigie = serve_minimal();
+    for (line, command, shown) in requests {
+        let real = command.replace("127.0.0.1:8080", &format!("127.0.0.1:{}", vigie.port()));
+        let output = Command::new("sh").args(["-c", &real]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap().replace('\r', "");
+        let lines: Vec<_> = text.lines().collect();
+        let same = lines.len() == shown.len()
+            && shown
+                .iter()
+                .zip(&lines)
+                .all(|(shown, line)| matches(shown, line));
+        assert!(
+            same,
+            "README.md:{line}: {command}\nshows {shown:#?}\ngives {lines:#?}"
+        );
+    }
+}

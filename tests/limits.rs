@@ -1,0 +1,261 @@
+//! What happens when there is more of something than there may be.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::support::{Connection, Setup, Vigie, assert_says, only, wait_until};
+
+fn serve(server: &str) -> Vigie {
+    Setup::services("one: {file: one.txt}")
+        .file("one.txt", "10.0.0.1\n")
+        .server(server)
+        .start()
+}
+
+/// A connection that has been used and is quiet now.
+fn idle(vigie: &Vigie) -> Connection {
+    let mut connection = vigie.connect();
+    assert!(works(&mut connection));
+    connection
+}
+
+/// A connection with a request under way, whose body the server has asked for.
+fn busy(vigie: &Vigie) -> Connection {
+    let mut connection = vigie.connect();
+    connection.send(
+        b"POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n",
+    );
+    assert_eq!(connection.receive().status, 100);
+    connection
+}
+
+fn works(connection: &mut Connection) -> bool {
+    connection
+        .ask("GET", "/services?service_name=one", &[])
+        .summary()
+        == (200, &only("10.0.0.1"))
+}
+
+/// The tests open more connections than the usual soft limit allows.
+fn allow_many_files() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    )
+    .unwrap();
+}
+
+#[test]
+fn the_connection_idle_longest_makes_room() {
+    let vigie = serve("max_connections: 3");
+    let [mut first, mut second, mut third] = [(); 3].map(|()| idle(&vigie));
+    assert!(works(&mut first), "now the second is idle longest");
+    let mut fourth = idle(&vigie);
+    second.wait_for_close();
+    assert!(works(&mut first) && works(&mut third) && works(&mut fourth));
+    let mut fifth = idle(&vigie);
+    first.wait_for_close();
+    assert!(works(&mut third) && works(&mut fourth) && works(&mut fifth));
+}
+
+#[test]
+fn a_connection_with_a_request_under_way_does_not_make_room() {
+    let vigie = serve("max_connections: 2");
+    let mut busy = busy(&vigie);
+    let mut quiet = idle(&vigie);
+    for _ in 0..5 {
+        let mut next = idle(&vigie);
+        quiet.wait_for_close();
+        assert!(works(&mut next));
+        quiet = next;
+    }
+    assert_eq!(busy.send(b"hello").receive().status, 405);
+}
+
+#[test]
+fn a_connection_that_never_said_a_word_makes_room_too() {
+    let vigie = serve("max_connections: 3\nrequest_timeout: 1h");
+    let silent: Vec<_> = (0..20).map(|_| vigie.connect()).collect();
+    assert!(works(&mut idle(&vigie)));
+    for mut connection in silent.into_iter().take(17) {
+        connection.wait_for_close();
+    }
+}
+
+#[test]
+fn when_none_is_idle_there_is_503_at_once() {
+    let vigie = serve("max_connections: 2\nrequest_timeout: 1h");
+    let mut both = [busy(&vigie), busy(&vigie)];
+    for request in [&b""[..], b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"] {
+        let answers = vigie.tell(request);
+        assert_eq!(answers.len(), 1);
+        assert_eq!(
+            (answers[0].status, answers[0].header("connection")),
+            (503, Some("close"))
+        );
+        assert!(
+            answers[0]
+                .header("retry-after")
+                .unwrap()
+                .parse::<u32>()
+                .unwrap()
+                > 0
+        );
+        assert_says(&answers[0].error(), &["connections"]);
+    }
+    assert_eq!(both[0].send(b"hello").receive().status, 405);
+    assert!(works(&mut idle(&vigie)), "one is idle now and makes room");
+    assert_eq!(both[1].send(b"hello").receive().status, 405);
+}
+
+#[test]
+fn who_leaves_makes_room() {
+    let vigie = serve("max_connections: 2\nrequest_timeout: 1h");
+    let [first, _second] = [busy(&vigie), busy(&vigie)];
+    assert_eq!(vigie.tell(b"")[0].status, 503);
+    drop(first);
+    wait_until("there is room", || {
+        vigie
+            .connect()
+            .send(b"GET /livez HTTP/1.0\r\n\r\n")
+            .receive()
+            .status
+            == 200
+    });
+}
+
+#[test]
+fn a_thousand_half_sent_heads_delay_nobody() {
+    allow_many_files();
+    let vigie = serve("request_timeout: 1m");
+    let halves: Vec<_> = (0..1_000)
+        .map(|_| {
+            let mut connection = vigie.connect();
+            connection.send(b"GET /services?service_name=one HTTP/1.1\r\nHost: x\r\nX: ");
+            connection
+        })
+        .collect();
+    assert!(works(&mut idle(&vigie)));
+    let begin = Instant::now();
+    for _ in 0..100 {
+        assert!(works(&mut vigie.connect()));
+    }
+    assert!(
+        begin.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begin.elapsed()
+    );
+    for mut half in halves {
+        assert_eq!(
+            half.send(b"y\r\n\r\n").receive().summary(),
+            (200, only("10.0.0.1").as_str())
+        );
+    }
+}
+
+/// A list of some megabytes; asked for often enough, it is more than all buffers on the way hold.
+fn serve_large(server: &str) -> Vigie {
+    let list: String = (0..40_000)
+        .map(|i| format!("10.{}.{}.{}\n", i >> 16, i >> 8 & 255, i & 255))
+        .collect();
+    Setup::services("large: {file: large.txt, cache_ttl: 1h}")
+        .file("large.txt", list)
+        .server(server)
+        .start()
+}
+
+const OFTEN: usize = 8;
+
+fn ask_often(vigie: &Vigie) -> (Connection, usize) {
+    let size = vigie.list("large").body.len();
+    assert!(size > 3 << 20, "{size}");
+    let mut connection = vigie.connect();
+    connection.send(
+        "GET /services?service_name=large HTTP/1.1\r\nHost: x\r\n\r\n"
+            .repeat(OFTEN)
+            .as_bytes(),
+    );
+    (connection, size)
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_dropped() {
+    let vigie = serve_large("write_timeout: 300ms");
+    let before = vigie.count("fd");
+    let (mut connection, size) = ask_often(&vigie);
+    wait_until("it is let in", || vigie.count("fd") > before);
+    wait_until("it is dropped", || vigie.count("fd") == before);
+    let taken = connection.drain();
+    assert!(taken < OFTEN * size, "{taken} of {}", OFTEN * size);
+}
+
+#[test]
+fn a_client_that_takes_its_time_gets_everything() {
+    let vigie = serve_large("write_timeout: 300ms");
+    let (mut connection, size) = ask_often(&vigie);
+    let begin = Instant::now();
+    for _ in 0..OFTEN {
+        // The pace of the client, not a wait: each pause is shorter than the time-out, all together are longer.
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(connection.receive().body.len(), size);
+    }
+    assert!(begin.elapsed() > Duration::from_millis(600));
+}
+
+#[test]
+fn a_client_that_takes_nothing_delays_nobody() {
+    let vigie = serve_large("write_timeout: 1m");
+    let (_deaf, size) = ask_often(&vigie);
+    for _ in 0..3 {
+        assert_eq!(vigie.list("large").body.len(), size);
+    }
+}
+
+fn limit_of_open_files(vigie: &Vigie) -> Vec<String> {
+    let limits = fs::read_to_string(vigie.proc("limits")).unwrap();
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"))
+        .unwrap();
+    line.split_whitespace()
+        .skip(3)
+        .take(2)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_soft_limit_of_open_files_is_raised_to_the_hard_one() {
+    let vigie = Setup::services("")
+        .after("ulimit -Sn 64; ulimit -Hn 512")
+        .start();
+    assert_eq!(limit_of_open_files(&vigie), ["512", "512"]);
+}
+
+#[test]
+fn max_connections_is_lowered_to_what_open_files_allow() {
+    let vigie = Setup::services("one: {file: one.txt, cache_ttl: 0s}")
+        .file("one.txt", "10.0.0.1\n")
+        .after("ulimit -n 64")
+        .start();
+    assert_says(&vigie.log.wait_for("max_connections"), &["WARN", "64"]);
+    let mut connections: Vec<_> = (0..200).map(|_| idle(&vigie)).collect();
+    assert!(works(connections.last_mut().unwrap()));
+    assert!(
+        works(&mut idle(&vigie)),
+        "there is a file left to read the list with"
+    );
+}
+
+#[test]
+fn enough_open_files_are_not_worth_a_warning() {
+    let mut vigie = Setup::services("").server("max_connections: 16").start();
+    assert_eq!(vigie.stop(), Some(0));
+    assert!(!vigie.log.wait_for_end().contains("max_connections"));
+}

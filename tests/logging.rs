@@ -1,0 +1,257 @@
+//! What is logged, in which form, and that nothing about the log can stop the server.
+
+use std::fs::File;
+use std::io;
+
+use miniserde::json::{self, Value};
+
+use crate::support::{Setup, Vigie, wait_until};
+
+/// A server on a unix socket, which can be reached without reading its log.
+fn quiet(top: &str) -> Setup {
+    Setup::services("one: {file: one.txt, cache_ttl: 0s}\nbroken: {file: missing.txt}")
+        .addresses(&["unix:vigie.sock"])
+        .top(top)
+        .file("one.txt", "10.0.0.1\n")
+}
+
+/// Everything that is worth a line.
+fn make_it_talk(vigie: &Vigie) {
+    assert_eq!(
+        (vigie.list("one").status, vigie.list("broken").status),
+        (200, 502)
+    );
+    assert_eq!(vigie.list("no%0Abody%1b[2J%22%e2%80%ae").status, 404);
+    assert_eq!(vigie.tell(b"NONSENSE\r\n\r\n").len(), 1);
+    assert_eq!(vigie.reload().status, 200);
+    vigie.setup.write_services("one: {fil: one.txt}");
+    assert_eq!(vigie.reload().status, 500);
+}
+
+/// Whether a line begins with a moment in UTC as RFC 3339 has it.
+fn has_time(line: &str) -> bool {
+    let shape: String = line
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .take(20)
+        .collect();
+    let zone = line
+        .split(' ')
+        .next()
+        .is_some_and(|time| time.ends_with('Z'));
+    shape.starts_with("0000-00-00T00:00:00") && zone
+}
+
+#[test]
+fn each_line_of_text_has_its_time_and_level() {
+    let mut vigie = quiet("log: {level: trace}").start();
+    make_it_talk(&vigie);
+    assert_eq!(vigie.stop(), Some(0));
+    vigie.log.wait_for_end();
+    let lines = vigie.log.lines();
+    assert!(lines.len() >= 8, "{lines:#?}");
+    for line in &lines {
+        let level = line.split_whitespace().nth(1).unwrap_or_default();
+        assert!(
+            ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"].contains(&level),
+            "{line:?}"
+        );
+        assert!(
+            has_time(line) && !line.contains(char::is_control),
+            "{line:?}"
+        );
+    }
+}
+
+#[test]
+fn each_line_of_json_is_one_object() {
+    let mut vigie = quiet("log: {level: trace, format: json}").start();
+    make_it_talk(&vigie);
+    assert_eq!(vigie.stop(), Some(0));
+    vigie.log.wait_for_end();
+    let lines = vigie.log.lines();
+    assert!(lines.len() >= 8, "{lines:#?}");
+    for line in &lines {
+        let Ok(Value::Object(object)) = json::from_str(line) else {
+            panic!("no object: {line:?}")
+        };
+        for key in ["time", "level", "message"] {
+            assert!(
+                matches!(object.get(key), Some(Value::String(text)) if !text.is_empty()),
+                "{key} in {line:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn level_off_is_silent() {
+    let mut vigie = quiet("log: {level: off}").start();
+    make_it_talk(&vigie);
+    assert_eq!(vigie.stop(), Some(0));
+    assert_eq!(vigie.log.wait_for_end(), "");
+}
+
+#[test]
+fn level_error_says_only_what_is_wrong() {
+    let mut vigie = quiet("log: {level: error}").start();
+    assert_eq!(
+        (vigie.list("one").status, vigie.reload().status),
+        (200, 200)
+    );
+    assert_eq!(vigie.stop(), Some(0));
+    assert_eq!(vigie.log.wait_for_end(), "");
+}
+
+#[test]
+fn at_info_a_request_is_not_worth_a_line() {
+    let vigie = quiet("").start();
+    assert_eq!(vigie.list("one").status, 200);
+    let before = vigie.log.lines();
+    for _ in 0..100 {
+        assert_eq!(
+            (vigie.list("one").status, vigie.list("nobody").status),
+            (200, 404)
+        );
+    }
+    assert_eq!(vigie.reload().status, 200);
+    vigie.log.wait_for("reload");
+    assert!(
+        vigie.log.lines().len() < before.len() + 10,
+        "{}",
+        vigie.log.text()
+    );
+}
+
+#[test]
+fn at_debug_each_read_and_each_request_is_worth_a_line() {
+    let vigie = quiet("log: {level: debug}").start();
+    let lines = |word: &str| {
+        let lines = vigie.log.lines();
+        lines
+            .iter()
+            .filter(|line| line.contains("DEBUG") && line.contains(word))
+            .count()
+    };
+    for read in 1..4 {
+        assert_eq!(vigie.list("one").status, 200);
+        wait_until("the read is logged", || lines("service one: read") == read);
+    }
+    for (method, target, status) in [
+        ("GET", "/services?service_name=one", "200"),
+        ("HEAD", "/services?service_name=one", "200"),
+        ("GET", "/services?service_name=broken", "502"),
+        ("GET", "/nothing?token=hunter2", "404"),
+        ("PUT", "/livez", "405"),
+        ("GET", "/readyz", "200"),
+        ("POST", "/reload", "200"),
+    ] {
+        let before = vigie.log.lines().len();
+        vigie.ask(method, target, &[]);
+        let path = target.split('?').next().unwrap();
+        let logged = |line: &String| {
+            [method, path, status]
+                .iter()
+                .all(|word| line.contains(word))
+        };
+        wait_until(
+            &format!("{method} {target} is logged with {status}"),
+            || vigie.log.lines()[before..].iter().any(logged),
+        );
+    }
+    assert!(!vigie.log.text().contains("hunter2"));
+}
+
+#[test]
+fn a_failure_and_its_end_and_an_empty_list_and_its_end_are_said_once() {
+    let mut vigie = Setup::services("flaky: {file: flaky.txt, cache_ttl: 0s}")
+        .file("flaky.txt", "10.0.0.1\n")
+        .start();
+    let lists = [
+        ("10.0.0.1\n", 200),
+        ("", 502),
+        ("10.0.0.2\n", 200),
+        ("# nobody\n", 200),
+        ("10.0.0.3\n", 200),
+    ];
+    for (list, status) in lists {
+        vigie.setup.write("flaky.txt", list);
+        for _ in 0..3 {
+            assert_eq!(vigie.list("flaky").status, status);
+        }
+    }
+    assert_eq!(vigie.stop(), Some(0));
+    vigie.log.wait_for_end();
+    let lines: Vec<_> = vigie
+        .log
+        .lines()
+        .into_iter()
+        .filter(|line| line.contains("flaky"))
+        .collect();
+    assert_eq!(lines.len(), 4, "{lines:#?}");
+    assert!(
+        lines[0].contains("flaky.txt"),
+        "the first line gives the reason: {}",
+        lines[0]
+    );
+}
+
+#[test]
+fn the_start_and_a_reload_say_what_there_is() {
+    let vigie =
+        Setup::services("one: {file: a.txt}\ntwo: {file: a.txt}\nsame: {file: a.txt}").start();
+    vigie.log.wait_for("3 services");
+    vigie
+        .setup
+        .write_services("two: {file: b.txt}\nsame: {file: a.txt}\nthree: {file: a.txt}");
+    assert_eq!(vigie.reload().status, 200);
+    let line = vigie.log.wait_for("three");
+    assert!(
+        ["one", "two", "three"]
+            .iter()
+            .all(|name| line.contains(name))
+            && !line.contains("same"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_full_disk_does_not_stop_the_server() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut vigie = quiet("log: {level: trace}").start_logging_to(full.into());
+    make_it_talk(&vigie);
+    assert_eq!(vigie.list("one").status, 200);
+    assert_eq!(vigie.stop(), Some(0));
+}
+
+#[test]
+fn a_closed_pipe_does_not_stop_the_server() {
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let mut vigie = quiet("log: {level: trace}").start_logging_to(writer.into());
+    make_it_talk(&vigie);
+    assert_eq!(vigie.list("one").status, 200);
+    assert_eq!(vigie.stop(), Some(0));
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_does_not_stop_the_server() {
+    let (_reader, writer) = io::pipe().unwrap();
+    let mut vigie = quiet("log: {level: trace}").start_logging_to(writer.into());
+    let mut connection = vigie.connect();
+    // A pipe holds 64 KiB.
+    let target = format!("/services?service_name={}", "x".repeat(200));
+    for _ in 0..1_000 {
+        assert_eq!(connection.ask("GET", &target, &[]).status, 404);
+    }
+    make_it_talk(&vigie);
+    assert_eq!(vigie.list("one").status, 200);
+    assert_eq!(vigie.stop(), Some(0));
+}
+
+#[test]
+fn standard_error_may_be_closed() {
+    let vigie = quiet("log: {level: trace}").after("exec 2>&-").start();
+    make_it_talk(&vigie);
+    wait_until("it answers", || vigie.list("one").status == 200);
+}
