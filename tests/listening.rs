@@ -53,7 +53,7 @@ fn an_address_beyond_loopback_with_reload_by_request_is_warned_of() {
         &["0.0.0.0"],
     );
     for (address, top) in [
-        ("127.0.0.1:0", ""),
+        ("127.0.0.2:0", ""),
         ("0.0.0.0:0", "disable_reload_by_request: true"),
     ] {
         let mut vigie = Setup::services("")
