@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 use super::conditional;
-use crate::service::Listed;
+use crate::service::{Listed, Listing};
 use crate::source::Failure;
 
 /// What becomes of the connection after an answer, and what the answer says of it.
@@ -45,12 +45,23 @@ pub struct Asked<'a> {
     pub fate: Fate,
 }
 
+impl Asked<'_> {
+    /// Whether the client has this very list already.
+    pub fn knows(&self, listing: &Listing) -> bool {
+        self.if_none_match
+            .is_some_and(|value| conditional::names_tag(value, &listing.etag))
+    }
+
+    /// The status of the answer.
+    pub fn status(&self, listing: &Listing) -> u16 {
+        if self.knows(listing) { 304 } else { 200 }
+    }
+}
+
 /// Writes the head of the answer to `out`, and says whether the body follows.
 pub fn write_head(out: &mut Vec<u8>, date: &mut Date, asked: Asked<'_>, listed: &Listed) -> bool {
     let listing = &listed.value;
-    let known = asked
-        .if_none_match
-        .is_some_and(|value| conditional::names_tag(value, &listing.etag));
+    let known = asked.knows(listing);
     if known {
         out.extend_from_slice(b"HTTP/1.1 304 Not Modified\r\n");
     } else {

@@ -15,12 +15,11 @@ use super::body::{Body, Framing};
 use super::head::{self, Expectation, Head, Method};
 use super::outgoing::{self, Outgoing};
 use super::refusal::Refusal;
-use super::request::Request;
+use super::request::{Request, describe};
 use super::route::{Route, route};
 use super::seats::{Seat, Stream, Wait};
 use super::shared::{Scratch, Shared};
 use crate::service::Listed;
-use crate::wording::count;
 
 /// The answer that lets a client send its body (RFC 9110, section 15.2.1).
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -90,7 +89,6 @@ struct Desk<'a> {
 /// Serves a connection until either side ends it.
 pub(super) async fn serve(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) {
     let mut connection = Connection::new(stream, shared, seat);
-    connection.wait_for(Wait::First, connection.answered_at);
     while connection.next().await {}
 }
 
@@ -236,7 +234,17 @@ impl Connection {
             let fate = self.fate(&head);
             let routed = route(&head);
             if let Some(listed) = self.fresh(&head, &routed, desk.now) {
-                match self.answer_at_once(&head, fate, &listed, desk) {
+                let asked = Asked {
+                    head_only: head.method == Method::Head,
+                    if_none_match: head.if_none_match,
+                    fate,
+                };
+                log::debug!(
+                    "{}: {}, kept",
+                    describe(&head, &routed),
+                    asked.status(&listed.value)
+                );
+                match self.answer_at_once(asked, &listed, desk) {
                     Turn::Read => continue,
                     turn => return turn,
                 }
@@ -300,26 +308,9 @@ impl Connection {
     }
 
     /// Sends a list straight from the desk. `Turn::Read` means that the next request can be read.
-    fn answer_at_once(
-        &mut self,
-        head: &Head<'_>,
-        fate: Fate,
-        listed: &Listed,
-        desk: &mut Desk<'_>,
-    ) -> Turn {
-        let asked = Asked {
-            head_only: head.method == Method::Head,
-            if_none_match: head.if_none_match,
-            fate,
-        };
+    fn answer_at_once(&mut self, asked: Asked<'_>, listed: &Listed, desk: &mut Desk<'_>) -> Turn {
         desk.output.clear();
         let follows = answer::write_head(desk.output, desk.date, asked, listed);
-        log::debug!(
-            "{} {}: kept list of {}",
-            head.method,
-            head.path,
-            count(listed.value.endpoints, "endpoint")
-        );
         match outgoing::send_at_once(&self.stream, desk.output, follows.then_some(&listed.value)) {
             Err(_) => return Turn::Gone,
             Ok(Some(rest)) => return Turn::Write(rest, asked.fate),

@@ -21,7 +21,7 @@ const LONGEST_METHOD: usize = 32;
 
 /// A request method (RFC 9110, section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum Method<'a> {
     /// GET
     Get,
     /// HEAD
@@ -29,21 +29,21 @@ pub enum Method {
     /// POST
     Post,
     /// One that HTTP knows and no path of Vigie allows.
-    Other,
+    Other(&'a str),
     /// CONNECT, which asks for a proxy.
     Connect,
     /// One that Vigie does not know.
-    Unknown,
+    Unknown(&'a str),
 }
 
-impl fmt::Display for Method {
+impl fmt::Display for Method<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Get => "GET",
             Self::Head => "HEAD",
             Self::Post => "POST",
             Self::Connect => "CONNECT",
-            Self::Other | Self::Unknown => "another method",
+            Self::Other(name) | Self::Unknown(name) => name,
         })
     }
 }
@@ -63,7 +63,7 @@ pub enum Expectation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head<'a> {
     /// What is to be done.
-    pub method: Method,
+    pub method: Method<'a>,
     /// The path, still percent-encoded.
     pub path: &'a str,
     /// What follows the `?`, still percent-encoded.
@@ -194,14 +194,16 @@ fn request_line(line: &[u8]) -> Result<Head<'_>, Refusal> {
     })
 }
 
-fn parse_method(method: &[u8]) -> Method {
-    match method {
-        b"GET" => Method::Get,
-        b"HEAD" => Method::Head,
-        b"POST" => Method::Post,
-        b"PUT" | b"DELETE" | b"OPTIONS" | b"TRACE" | b"PATCH" => Method::Other,
-        b"CONNECT" => Method::Connect,
-        _ => Method::Unknown,
+/// The name has been vetted to be a token.
+fn parse_method(name: &[u8]) -> Method<'_> {
+    let name = str::from_utf8(name).unwrap_or_default();
+    match name {
+        "GET" => Method::Get,
+        "HEAD" => Method::Head,
+        "POST" => Method::Post,
+        "PUT" | "DELETE" | "OPTIONS" | "TRACE" | "PATCH" => Method::Other(name),
+        "CONNECT" => Method::Connect,
+        _ => Method::Unknown(name),
     }
 }
 
@@ -224,7 +226,7 @@ fn parse_version(version: &[u8]) -> Result<bool, Refusal> {
 type Target<'a> = (Option<&'a str>, &'a str, Option<&'a str>);
 
 /// The authority of an absolute target, the path and the query (RFC 9112, section 3.2).
-fn parse_target(method: Method, target: &[u8]) -> Result<Target<'_>, Refusal> {
+fn parse_target<'a>(method: Method<'_>, target: &'a [u8]) -> Result<Target<'a>, Refusal> {
     let visible = target
         .iter()
         .all(|byte| matches!(byte, 0x21..=0x7e) && *byte != b'#');
@@ -238,7 +240,7 @@ fn parse_target(method: Method, target: &[u8]) -> Result<Target<'_>, Refusal> {
         let (path, query) = split_query(target);
         return Ok((None, path, query));
     }
-    if method == Method::Connect || (method == Method::Other && target == "*") {
+    if method == Method::Connect || (matches!(method, Method::Other(_)) && target == "*") {
         return Ok((None, target, None));
     }
     let (scheme, rest) = target.split_once("://").unwrap_or_default();

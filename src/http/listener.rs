@@ -91,6 +91,8 @@ impl Listener {
                 Ok(stream) => {
                     short = false;
                     welcome(stream, shared);
+                    // However many come, those who are there have their turn between.
+                    smol::future::yield_now().await;
                 }
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
                 Err(error) => {

@@ -8,7 +8,7 @@ use super::route::{Errand, Route};
 use super::shared::Shared;
 use super::{codec, errand};
 use crate::service::Listed;
-use crate::wording::{count, shorten};
+use crate::wording::shorten;
 
 /// No service has a longer name, in bytes.
 const LONGEST_NAME: usize = 255;
@@ -18,7 +18,7 @@ pub(super) struct Request {
     work: Work,
     head_only: bool,
     fate: Fate,
-    /// Method and path, for the log; made only when it tells of requests.
+    /// What it asks for, for the log; made only when that tells of requests.
     about: Option<Box<str>>,
 }
 
@@ -38,6 +38,7 @@ enum Work {
 impl Request {
     /// Keeps of a request what its answer needs.
     pub(super) fn new(head: &Head<'_>, routed: Result<Route<'_>, Refusal>, fate: Fate) -> Self {
+        let about = log::log_enabled!(log::Level::Debug).then(|| describe(head, &routed).into());
         let work = match routed {
             Ok(Route::Services { name, named }) => Work::List {
                 name: name.into(),
@@ -50,8 +51,6 @@ impl Request {
             },
             Err(refusal) => Work::Refuse(refusal),
         };
-        let about = log::log_enabled!(log::Level::Debug)
-            .then(|| format!("{} {}", head.method, head.path).into());
         Self {
             work,
             head_only: head.method == Method::Head,
@@ -86,16 +85,13 @@ impl Request {
                 if_none_match,
             } => match list(&name, named, shared).await {
                 Ok(listed) => {
-                    log::debug!(
-                        "{about}: list of {}",
-                        count(listed.value.endpoints, "endpoint")
-                    );
                     let fate = fate.unless(shared.phase.is_closing());
                     let asked = Asked {
                         head_only,
                         if_none_match: if_none_match.as_deref(),
                         fate,
                     };
+                    log::debug!("{about}: {}", asked.status(&listed.value));
                     return (send_list(&listed, asked, shared), fate);
                 }
                 Err(refusal) => Err(refusal),
@@ -112,6 +108,15 @@ impl Request {
             fate,
         )
     }
+}
+
+/// A request in the words of the log: no query, since that could hold a secret.
+pub(super) fn describe(head: &Head<'_>, routed: &Result<Route<'_>, Refusal>) -> String {
+    let service = match routed {
+        Ok(Route::Services { name, .. }) => format!(" of {}", shorten(name, LONGEST_NAME)),
+        _ => String::new(),
+    };
+    format!("{} {}{service}", head.method, head.path)
 }
 
 /// The list of a service, fresh or standing in.

@@ -39,7 +39,7 @@ pub enum Errand {
 /// The route of a request, or the reason why there is none.
 pub fn route<'a>(head: &Head<'a>) -> Result<Route<'a>, Refusal> {
     match head.method {
-        Method::Unknown => return Err(Refusal::UnknownMethod { close: false }),
+        Method::Unknown(_) => return Err(Refusal::UnknownMethod { close: false }),
         Method::Connect => return Err(Refusal::UnknownMethod { close: true }),
         _ if head.expectation == Expectation::Unknown => return Err(Refusal::Expectation),
         _ => {}

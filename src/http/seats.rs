@@ -135,15 +135,15 @@ impl Seats {
         if !room && state.refused >= MAX_REFUSED {
             return Admission::Dropped;
         }
-        let standing = if room {
-            Standing::Served
+        let (standing, wait) = if room {
+            (Standing::Served, Wait::First)
         } else {
-            Standing::Refused
+            (Standing::Refused, Wait::Linger)
         };
         state.count(standing);
         let taken = Taken {
             stream,
-            wait: Wait::Answer,
+            wait,
             since: now,
             before: None,
             after: None,
@@ -152,6 +152,7 @@ impl Seats {
         };
         let key = state.seats.insert(taken);
         state.enqueue(key);
+        self.plan(&mut state, wait, now);
         if room {
             Admission::Welcome(Seat(key))
         } else {
@@ -176,18 +177,18 @@ impl Seats {
             (taken.wait, taken.since) = (wait, since);
         }
         state.enqueue(seat.0);
-        let deadline = self.limit(wait).map(|limit| since + limit);
-        if let Some(deadline) = deadline
-            && state.planned.is_none_or(|planned| deadline < planned)
-        {
+        self.plan(&mut state, wait, since);
+    }
+
+    /// Has the deadlines looked at in time for a wait that has begun.
+    fn plan(&self, state: &mut State, wait: Wait, since: Instant) {
+        let Some(deadline) = self.limit(wait).map(|limit| since + limit) else {
+            return;
+        };
+        if state.planned.is_none_or(|planned| deadline < planned) {
             state.planned = Some(deadline);
             self.sooner.notify(1);
         }
-    }
-
-    /// What the connection waits for.
-    pub fn waits_for(&self, seat: Seat) -> Option<Wait> {
-        self.state().seats.get(seat.0).map(|taken| taken.wait)
     }
 
     /// Whether the stream of the connection has ended because its request took too long.
