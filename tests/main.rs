@@ -22,4 +22,5 @@ mod other_sites;
 mod reload;
 mod request_lines;
 mod routes;
+mod slot;
 mod stopping;
