@@ -147,6 +147,15 @@ fn read(bytes: &[u8], pieces: &[usize]) -> Story {
     story
 }
 
+/// A head of as many bytes, or of as many fields, as there may be.
+fn heads_at_their_limits(begin: &str, more: &str, times: usize) -> Vec<u8> {
+    format!(
+        "GET /livez HTTP/1.1\r\nHost: x\r\n{begin}{}\r\n\r\n",
+        more.repeat(times)
+    )
+    .into_bytes()
+}
+
 /// What holds of every head that is let through.
 fn check(head: &Head<'_>, bytes: &[u8]) {
     assert!((1..=MAX_HEAD).contains(&bytes.len()));
@@ -172,6 +181,10 @@ fn a_broken_request_is_read_the_same_however_it_arrives() {
     let count = std::env::var("VIGIE_MUTATIONS").map_or(100_000, |count| count.parse().unwrap());
     let mut random = Rng::with_seed(9112);
     let mut pool: Vec<Vec<u8>> = CORPUS.map(|request| request.as_bytes().to_vec()).into();
+    pool.extend([
+        heads_at_their_limits("X: ", "y", MAX_HEAD - 37),
+        heads_at_their_limits("", "X: y\r\n", 99),
+    ]);
     let (mut read_whole, mut refused) = (0, 0);
     for _ in 0..count {
         let bytes = mutate(&mut random, &pool);

@@ -42,6 +42,13 @@ impl Connection {
         }
     }
 
+    /// Whether the server still takes bytes, be it only to drop them: each write meets the answer to the one before.
+    pub(crate) fn takes(&mut self, bytes: &[u8]) -> bool {
+        bytes
+            .chunks(1024)
+            .all(|chunk| self.stream.write_all(chunk).is_ok())
+    }
+
     /// Says that nothing more will be sent.
     pub(crate) fn half_close(&mut self) -> &mut Self {
         self.stream.shutdown(Shutdown::Write).unwrap();
