@@ -115,6 +115,17 @@ fn when_none_is_idle_there_is_503_at_once() {
 }
 
 #[test]
+fn everyone_who_finds_no_room_is_told_so() {
+    let vigie = serve("max_connections: 1\nrequest_timeout: 1h");
+    let mut busy = busy(&vigie);
+    let mut refused: Vec<_> = (0..50).map(|_| vigie.connect()).collect();
+    for connection in &mut refused {
+        assert_eq!(connection.receive().status, 503);
+    }
+    assert_eq!(busy.send(b"hello").receive().status, 405);
+}
+
+#[test]
 fn who_leaves_makes_room() {
     let vigie = serve("max_connections: 2\nrequest_timeout: 1h");
     let [first, _second] = [busy(&vigie), busy(&vigie)];
