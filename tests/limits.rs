@@ -65,6 +65,19 @@ fn the_connection_idle_longest_makes_room() {
 }
 
 #[test]
+fn whoever_is_idle_longest_makes_room_whether_it_ever_asked_or_not() {
+    let vigie = serve("max_connections: 2");
+    let mut used = idle(&vigie);
+    let mut silent = vigie.connect();
+    let mut third = idle(&vigie);
+    used.wait_for_close();
+    assert!(silent.is_silent());
+    let mut fourth = idle(&vigie);
+    silent.wait_for_close();
+    assert!(works(&mut third) && works(&mut fourth));
+}
+
+#[test]
 fn a_connection_with_a_request_under_way_does_not_make_room() {
     let vigie = serve("max_connections: 2");
     let mut busy = busy(&vigie);
