@@ -1,6 +1,6 @@
 //! All services, and the one pointer that a reload swaps.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -49,18 +49,22 @@ impl Catalog {
     }
 
     fn changes_from(&self, old: &Self) -> Changes {
-        let (before, now): (HashSet<_>, HashSet<_>) = (
-            old.services.keys().collect(),
-            self.services.keys().collect(),
-        );
+        let lacking = |lacking: &Self, having: &Self| {
+            names(
+                having
+                    .services
+                    .keys()
+                    .filter(|name| lacking.get(name).is_none()),
+            )
+        };
         let changed = self
             .services
             .iter()
             .filter(|(name, service)| old.get(name).is_some_and(|old| !service.same_settings(old)));
         Changes {
             services: self.len(),
-            added: names(now.difference(&before).copied()),
-            removed: names(before.difference(&now).copied()),
+            added: lacking(old, self),
+            removed: lacking(self, old),
             changed: names(changed.map(|(name, _)| name)),
         }
     }
@@ -92,6 +96,8 @@ impl Current {
     }
 
     /// Swaps all services at once, and says what changed. Nothing kept before is fresh after.
+    ///
+    /// With many services this takes a while, so it is not for the thread that answers.
     pub fn replace(&self, mut catalog: Catalog) -> Changes {
         let old = self.0.load_full();
         catalog.succeed(&old);

@@ -56,7 +56,7 @@ impl Reloader {
 
 impl Requests {
     /// Reloads whenever that is asked for, as long as anyone can ask.
-    pub async fn serve(self, reloading: Reloading, current: &Current) {
+    pub async fn serve(self, reloading: Reloading, current: &Arc<Current>) {
         let lane = Lane::default();
         while let Ok(first) = self.0.recv().await {
             let mut waiting = vec![first];
@@ -73,37 +73,46 @@ impl Requests {
 }
 
 impl Reloading {
-    async fn run(&self, lane: &Lane, current: &Current) -> Outcome {
+    async fn run(&self, lane: &Lane, current: &Arc<Current>) -> Outcome {
         let file = self.file.clone();
-        let load = move || {
-            config::load(&file).map(|mut config| {
-                let catalog = Catalog::new(std::mem::take(&mut config.services));
-                (config, catalog)
-            })
+        let load = move || -> Result<_, config::Errors> {
+            let mut config = config::load(&file)?;
+            let catalog = Catalog::new(std::mem::take(&mut config.services));
+            Ok((config, catalog))
         };
         let reason = match lane.run(TIMEOUT, load).await {
             Ok(Ok((config, catalog))) => {
                 config.warn(&self.file);
                 self.warn_of_restart(&config);
-                let changes = current.replace(catalog);
-                info!("reloaded: {changes}");
-                return Ok(changes.services);
+                return self.swap(lane, current.clone(), catalog).await;
             }
             Ok(Err(errors)) => errors.to_string(),
-            Err(Stuck::TimedOut) => format!(
-                "{}: reading: not done within 30s; see whether its file system hangs",
-                self.file.display()
-            ),
-            Err(Stuck::NoThread(error)) => format!(
-                "{}: starting a thread to read it: {error}",
-                self.file.display()
-            ),
+            Err(stuck) => self.stuck(&stuck),
         };
         for line in reason.lines() {
             error!("{line}");
         }
         error!("not reloaded: every service stays as it was");
         Err(reason.into())
+    }
+
+    /// Apart from the loading, since once this begins it is done; on the lane too, since comparing and
+    /// dropping many services takes long for those who wait for their answers.
+    async fn swap(&self, lane: &Lane, current: Arc<Current>, catalog: Catalog) -> Outcome {
+        let swapped = lane.run(TIMEOUT, move || current.replace(catalog)).await;
+        let changes = swapped.map_err(|stuck| Arc::from(self.stuck(&stuck)))?;
+        info!("reloaded: {changes}");
+        Ok(changes.services)
+    }
+
+    fn stuck(&self, stuck: &Stuck) -> String {
+        let file = self.file.display();
+        match stuck {
+            Stuck::TimedOut => {
+                format!("{file}: reading: not done within 30s; see whether its file system hangs")
+            }
+            Stuck::NoThread(error) => format!("{file}: starting a thread to read it: {error}"),
+        }
     }
 
     fn warn_of_restart(&self, config: &Config) {

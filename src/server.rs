@@ -51,7 +51,7 @@ async fn serve(file: &Path, mut config: Config) -> Result<ExitCode, String> {
     info!("started: {}", count(catalog.len(), "service"));
     let (reloader, requests) = reload::line();
     let shared = Arc::new(Shared {
-        catalog: Current::new(catalog),
+        catalog: Arc::new(Current::new(catalog)),
         runtime: Runtime {
             clock: Clock::System,
             spawn: Arc::new(|task: Task| EXECUTOR.spawn(task).detach()),

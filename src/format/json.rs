@@ -1,7 +1,5 @@
 //! The JSON list that clients in the field read: a contract, byte for byte.
 
-use std::io::Write;
-
 use crate::endpoint::Endpoint;
 
 /// About what one endpoint takes, so that the body rarely grows while it is written.
@@ -26,12 +24,18 @@ pub fn render(endpoints: &[Endpoint]) -> Vec<u8> {
 
 /// An address needs no escaping: see [`crate::endpoint::Address`].
 fn write_fields(body: &mut Vec<u8>, endpoint: &Endpoint) {
-    let (ip, port, weight) = (endpoint.address.as_str(), endpoint.port, endpoint.weight);
-    let fields = format_args!(
-        "    \"ip\": \"{ip}\",\n    \"port\": {port},\n    \"load_balancing_weight\": {weight}\n  }}"
-    );
-    body.write_fmt(fields)
-        .unwrap_or_else(|_| unreachable!("a Vec takes every byte"));
+    let (mut port, mut weight) = (itoa::Buffer::new(), itoa::Buffer::new());
+    for part in [
+        "    \"ip\": \"",
+        endpoint.address.as_str(),
+        "\",\n    \"port\": ",
+        port.format(endpoint.port.get()),
+        ",\n    \"load_balancing_weight\": ",
+        weight.format(endpoint.weight),
+        "\n  }",
+    ] {
+        body.extend_from_slice(part.as_bytes());
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! A list as an HTTP answer, written as ready bytes.
 
-use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 use super::conditional;
@@ -93,8 +92,7 @@ fn field(out: &mut Vec<u8>, name: &str, value: &str) {
 }
 
 fn number(out: &mut Vec<u8>, name: &str, value: u64) {
-    out.extend_from_slice(name.as_bytes());
-    write!(out, "{value}\r\n").unwrap_or_else(|_| unreachable!("a Vec takes every byte"));
+    field(out, name, itoa::Buffer::new().format(value));
 }
 
 /// The value of a field holds visible ASCII; anything else is escaped.

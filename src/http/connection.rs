@@ -5,7 +5,7 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, Shutdown};
@@ -26,8 +26,6 @@ const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// So many answers a turn; then the other connections have theirs.
 const ANSWERS_A_TURN: usize = 16;
-/// A client that asks again within this time is likely to ask again as soon.
-const EAGER: Duration = Duration::from_millis(1);
 /// A client that is told to go may send this much before it reads why.
 const MAX_LINGER: usize = 1024 * 1024;
 
@@ -44,10 +42,6 @@ struct Connection {
     begun: Option<Begun>,
     /// What it waits for, as its seat knows.
     wait: Wait,
-    /// When the last turn ended that answered from what is kept.
-    answered_at: Instant,
-    /// Whether the next request is likely to be there as soon as the others have had a turn.
-    eager: bool,
 }
 
 /// A request whose head is vetted.
@@ -108,18 +102,14 @@ impl Drop for Connection {
 
 impl Connection {
     fn new(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) -> Self {
-        let answered_at = shared.runtime.clock.now();
-        let (input, wait) = (Box::default(), Wait::First);
         Self {
             stream,
             shared,
             seat,
-            input,
+            input: Box::default(),
             unread: false,
             begun: None,
-            wait,
-            answered_at,
-            eager: false,
+            wait: Wait::First,
         }
     }
 
@@ -127,8 +117,8 @@ impl Connection {
     async fn next(&mut self) -> bool {
         // What is rare is boxed, so that a connection at rest stays small.
         match self.turn() {
-            Turn::Read if !self.eager => self.stream.readable().await.is_ok(),
-            Turn::Read | Turn::Yield => {
+            Turn::Read => self.stream.readable().await.is_ok(),
+            Turn::Yield => {
                 smol::future::yield_now().await;
                 true
             }
@@ -196,13 +186,6 @@ impl Connection {
         let begun = self.begun.is_some() || head::has_begun(&self.input);
         if !begun && self.shared.phase.is_closing() {
             return Turn::Finish;
-        }
-        if answered > 0 {
-            // A look at the socket costs less than to be told by the system, if something is there.
-            self.eager = now.saturating_duration_since(self.answered_at) < EAGER;
-            self.answered_at = now;
-        } else {
-            self.eager = false;
         }
         match (begun, self.wait) {
             (true, Wait::Request) | (false, Wait::First | Wait::Idle) if answered == 0 => {}

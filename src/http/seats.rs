@@ -22,7 +22,7 @@ pub type Stream = Async<OwnedFd>;
 
 /// How long a refused client may take to read why.
 const LINGER: Duration = Duration::from_secs(2);
-/// So many connections beyond the limit are told that it is reached; more are closed at once.
+/// So many connections beyond the limit are kept open until they have read that it is reached.
 const MAX_REFUSED: usize = 64;
 
 /// What a connection waits for.
@@ -132,7 +132,7 @@ impl Seats {
     pub fn admit(&self, stream: Arc<Stream>, now: Instant) -> Admission {
         let mut state = self.state();
         let room = state.counted < self.limits.connections || state.make_room();
-        if !room && state.refused >= MAX_REFUSED {
+        if !room && state.refused >= MAX_REFUSED && !state.forget_refused() {
             return Admission::Dropped;
         }
         let (standing, wait) = if room {
@@ -321,6 +321,19 @@ impl State {
         };
         self.dismiss(key, Shutdown::Both);
         true
+    }
+
+    /// Hangs up on who was told longest ago that there is no room.
+    fn forget_refused(&mut self) -> bool {
+        let mut place = self.queues[Wait::Linger as usize].first;
+        while let Some((key, taken)) = place.and_then(|key| Some((key, self.seats.get(key)?))) {
+            if taken.standing == Standing::Refused {
+                self.dismiss(key, Shutdown::Both);
+                return true;
+            }
+            place = taken.after;
+        }
+        false
     }
 
     fn expire(&mut self, key: usize) {

@@ -1,7 +1,7 @@
 //! What all connections share.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::answer::Date;
 use super::head::MAX_HEAD;
@@ -13,7 +13,7 @@ use crate::slot::Runtime;
 /// What all connections share.
 pub struct Shared {
     /// The services.
-    pub catalog: Current,
+    pub catalog: Arc<Current>,
     /// Where reads run, and the time.
     pub runtime: Runtime,
     /// Who is connected, and for how long each may wait.
