@@ -1,59 +1,26 @@
-//! One connection, from accept to close.
-//!
-//! It works in turns. A turn reads what has come, answers what it can at once, and says what to wait
-//! for; the room it needs is borrowed for the turn, so a connection at rest holds next to nothing.
+//! One turn of a connection: what has come is read, and what can be answered at once is answered.
 
-use std::io::ErrorKind;
-use std::sync::Arc;
 use std::time::Instant;
 
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, Shutdown};
+use rustix::net::RecvFlags;
 
-use super::answer::{self, Asked, Date, Fate};
-use super::body::{Body, Framing};
-use super::head::{self, Expectation, Head, Method};
-use super::outgoing::{self, Outgoing};
-use super::refusal::Refusal;
-use super::request::{Request, describe};
-use super::route::{Route, route};
-use super::seats::{Seat, Stream, Wait};
-use super::shared::{Scratch, Shared};
+use super::{Connection, is_passing};
+use crate::http::answer::{self, Asked, Date, Fate};
+use crate::http::body::{Body, Framing};
+use crate::http::head::{self, Expectation, Head, Method};
+use crate::http::outgoing::{self, Outgoing};
+use crate::http::refusal::Refusal;
+use crate::http::request::{Request, describe};
+use crate::http::route::{Route, route};
+use crate::http::seats::Wait;
+use crate::http::shared::Scratch;
 use crate::service::Listed;
-
-/// The answer that lets a client send its body (RFC 9110, section 15.2.1).
-const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 /// So many answers a turn; then the other connections have theirs.
 const ANSWERS_A_TURN: usize = 16;
-/// A client that is told to go may send this much before it reads why.
-const MAX_LINGER: usize = 1024 * 1024;
-
-/// One connection.
-struct Connection {
-    stream: Arc<Stream>,
-    shared: Arc<Shared>,
-    seat: Seat,
-    /// What has come of a request that is not whole, or of those behind the one under way.
-    input: Box<[u8]>,
-    /// Whether `input` may hold a whole request.
-    unread: bool,
-    /// A request whose body has not ended.
-    begun: Option<Begun>,
-    /// What it waits for, as its seat knows.
-    wait: Wait,
-}
-
-/// A request whose head is vetted.
-struct Begun {
-    request: Request,
-    body: Body,
-    /// Whether the client waits for a 100.
-    expects: bool,
-}
 
 /// What a turn ends with.
-enum Turn {
+pub(super) enum Turn {
     /// More bytes are needed.
     Read,
     /// Let others have a turn.
@@ -70,6 +37,14 @@ enum Turn {
     Gone,
 }
 
+/// A request whose head is vetted.
+pub(super) struct Begun {
+    request: Request,
+    body: Body,
+    /// Whether the client waits for a 100.
+    expects: bool,
+}
+
 /// What a turn works on.
 struct Desk<'a> {
     /// What has been read and not yet used.
@@ -80,57 +55,9 @@ struct Desk<'a> {
     answered: usize,
 }
 
-/// Serves a connection until either side ends it.
-pub(super) async fn serve(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) {
-    let mut connection = Connection::new(stream, shared, seat);
-    while connection.next().await {}
-}
-
-/// Tells a connection that there is no room for it.
-pub(super) async fn refuse(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) {
-    let mut connection = Connection::new(stream, shared, seat);
-    connection
-        .work(Request::refused(Refusal::TooManyConnections))
-        .await;
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.shared.seats.leave(self.seat);
-    }
-}
-
 impl Connection {
-    fn new(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) -> Self {
-        Self {
-            stream,
-            shared,
-            seat,
-            input: Box::default(),
-            unread: false,
-            begun: None,
-            wait: Wait::First,
-        }
-    }
-
-    /// One turn and the wait after it; whether another follows.
-    async fn next(&mut self) -> bool {
-        // What is rare is boxed, so that a connection at rest stays small.
-        match self.turn() {
-            Turn::Read => self.stream.readable().await.is_ok(),
-            Turn::Yield => {
-                smol::future::yield_now().await;
-                true
-            }
-            Turn::Continue => Box::pin(self.send(Outgoing::whole(CONTINUE.to_vec()))).await,
-            Turn::Write(outgoing, fate) => Box::pin(self.finish_answer(outgoing, fate)).await,
-            Turn::Work(request) => Box::pin(self.work(request)).await,
-            Turn::Finish => Box::pin(self.finish()).await,
-            Turn::Gone => false,
-        }
-    }
-
-    fn turn(&mut self) -> Turn {
+    /// Reads what has come and answers what it can.
+    pub(super) fn turn(&mut self) -> Turn {
         let shared = self.shared.clone();
         let now = shared.runtime.clock.now();
         let mut scratch = shared.scratch();
@@ -193,11 +120,6 @@ impl Connection {
             (false, _) => self.wait_for(Wait::Idle, now),
         }
         Turn::Read
-    }
-
-    fn wait_for(&mut self, wait: Wait, now: Instant) {
-        self.wait = wait;
-        self.shared.seats.wait(self.seat, wait, now);
     }
 
     fn read_requests(&mut self, desk: &mut Desk<'_>) -> Turn {
@@ -308,76 +230,4 @@ impl Connection {
             Turn::Read
         }
     }
-
-    /// Answers a request that needs more than a look at what is kept; whether the connection goes on.
-    async fn work(&mut self, request: Request) -> bool {
-        self.wait_for(Wait::Answer, self.now());
-        let (outgoing, fate) = request.answer(&self.shared).await;
-        self.finish_answer(outgoing, fate).await
-    }
-
-    async fn finish_answer(&mut self, outgoing: Outgoing, fate: Fate) -> bool {
-        match self.send(outgoing).await {
-            true if fate == Fate::Close => self.finish().await,
-            sent => sent,
-        }
-    }
-
-    /// Sends an answer to its end; whether that succeeded.
-    async fn send(&mut self, mut outgoing: Outgoing) -> bool {
-        self.wait_for(Wait::Answer, self.now());
-        loop {
-            match outgoing.send(&self.stream) {
-                Ok(true) => return true,
-                Ok(false) => self.wait_for(Wait::Write, self.now()),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    if self.wait != Wait::Write {
-                        self.wait_for(Wait::Write, self.now());
-                    }
-                    if self.stream.writable().await.is_err() {
-                        return false;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => return false,
-            }
-        }
-    }
-
-    /// Ends the connection so that the client can read the last answer: closing with bytes unread would
-    /// reset it (RFC 9112, section 9.6).
-    async fn finish(&mut self) -> bool {
-        let _ = rustix::net::shutdown(&self.stream, Shutdown::Write);
-        self.wait_for(Wait::Linger, self.now());
-        let mut left = MAX_LINGER;
-        while left > 0 {
-            let received = rustix::net::recv(
-                &self.stream,
-                &mut self.shared.scratch().input[..],
-                RecvFlags::empty(),
-            );
-            match received {
-                Ok((_, 0)) => break,
-                Ok((_, count)) => {
-                    left = left.saturating_sub(count);
-                    smol::future::yield_now().await;
-                }
-                Err(error) if is_passing(error) => {
-                    if self.stream.readable().await.is_err() {
-                        break;
-                    }
-                }
-                Err(_) => break,
-            }
-        }
-        false
-    }
-
-    fn now(&self) -> Instant {
-        self.shared.runtime.clock.now()
-    }
-}
-
-fn is_passing(error: Errno) -> bool {
-    matches!(error, Errno::WOULDBLOCK | Errno::INTR)
 }

@@ -12,10 +12,13 @@ use std::time::{Duration, Instant};
 use async_io::Async;
 use event_listener::Event;
 use rustix::net::Shutdown;
-use slab::Slab;
 use smol::future::FutureExt;
 
 use crate::clock::Clock;
+
+mod state;
+
+use state::{Standing, State, Taken};
 
 /// A connected socket, TCP or unix.
 pub type Stream = Async<OwnedFd>;
@@ -41,8 +44,6 @@ pub enum Wait {
     /// The answer, which has its own bounds.
     Answer,
 }
-
-const KINDS: usize = 6;
 
 /// How long each wait may last.
 #[derive(Clone, Copy, Debug)]
@@ -80,40 +81,6 @@ pub enum Admission {
     Refused(Seat),
     /// It is closed, since too many are being told.
     Dropped,
-}
-
-#[derive(Default)]
-struct State {
-    seats: Slab<Taken>,
-    queues: [Queue; KINDS],
-    /// Seats within the limit: not those that were told to leave or that there is no room.
-    counted: usize,
-    refused: usize,
-    /// When the deadlines are looked at next.
-    planned: Option<Instant>,
-}
-
-struct Taken {
-    stream: Arc<Stream>,
-    wait: Wait,
-    since: Instant,
-    before: Option<usize>,
-    after: Option<usize>,
-    standing: Standing,
-    late: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    Served,
-    ToldToLeave,
-    Refused,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Queue {
-    first: Option<usize>,
-    last: Option<usize>,
 }
 
 impl Seats {
@@ -172,11 +139,7 @@ impl Seats {
         } else {
             now
         };
-        state.unlink(seat.0);
-        if let Some(taken) = state.seats.get_mut(seat.0) {
-            (taken.wait, taken.since) = (wait, since);
-        }
-        state.enqueue(seat.0);
+        state.change(seat.0, wait, since);
         self.plan(&mut state, wait, since);
     }
 
@@ -234,7 +197,15 @@ impl Seats {
     /// Hangs up on everyone who has no request under way.
     pub fn close_idle(&self) {
         let mut state = self.state();
-        while state.make_room() {}
+        let keys: Vec<_> = state
+            .seats
+            .iter()
+            .filter(|(_, taken)| taken.is_idle())
+            .map(|(key, _)| key)
+            .collect();
+        for key in keys {
+            state.dismiss(key, Shutdown::Both);
+        }
     }
 
     /// Hangs up on whoever waits too long, for ever.
@@ -267,7 +238,7 @@ impl Seats {
                     next = Some(next.map_or(since + limit, |next| next.min(since + limit)));
                     break;
                 }
-                state.expire(key);
+                state.expire(key, now);
             }
         }
         state.planned = next;
@@ -286,127 +257,5 @@ impl Seats {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn count(&mut self, standing: Standing) {
-        match standing {
-            Standing::Served => self.counted += 1,
-            Standing::Refused => self.refused += 1,
-            Standing::ToldToLeave => {}
-        }
-    }
-
-    fn uncount(&mut self, standing: Standing) {
-        match standing {
-            Standing::Served => self.counted = self.counted.saturating_sub(1),
-            Standing::Refused => self.refused = self.refused.saturating_sub(1),
-            Standing::ToldToLeave => {}
-        }
-    }
-
-    fn first(&self, wait: Wait) -> Option<(usize, Instant)> {
-        let key = self.queues[wait as usize].first?;
-        self.seats.get(key).map(|taken| (key, taken.since))
-    }
-
-    /// Hangs up on the connection that has had no request for the longest time.
-    fn make_room(&mut self) -> bool {
-        let waits = [Wait::First, Wait::Idle]
-            .into_iter()
-            .filter_map(|wait| self.first(wait));
-        let Some((key, _)) = waits.min_by_key(|(_, since)| *since) else {
-            return false;
-        };
-        self.dismiss(key, Shutdown::Both);
-        true
-    }
-
-    /// Hangs up on who was told longest ago that there is no room.
-    fn forget_refused(&mut self) -> bool {
-        let mut place = self.queues[Wait::Linger as usize].first;
-        while let Some((key, taken)) = place.and_then(|key| Some((key, self.seats.get(key)?))) {
-            if taken.standing == Standing::Refused {
-                self.dismiss(key, Shutdown::Both);
-                return true;
-            }
-            place = taken.after;
-        }
-        false
-    }
-
-    fn expire(&mut self, key: usize) {
-        // Who is late with a request can still be told so; who just sits there is closed.
-        let request = self
-            .seats
-            .get(key)
-            .is_some_and(|taken| matches!(taken.wait, Wait::First | Wait::Request));
-        if let Some(taken) = self.seats.get_mut(key) {
-            taken.late = request;
-        }
-        self.dismiss(
-            key,
-            if request {
-                Shutdown::Read
-            } else {
-                Shutdown::Both
-            },
-        );
-    }
-
-    /// Ends the stream of a connection, which then leaves by itself: at once, or when its answer is out.
-    fn dismiss(&mut self, key: usize, how: Shutdown) {
-        self.unlink(key);
-        let Some(taken) = self.seats.get_mut(key) else {
-            return;
-        };
-        taken.wait = Wait::Answer;
-        // A socket that is gone already needs no shutdown.
-        let _ = rustix::net::shutdown(&taken.stream, how);
-        if how == Shutdown::Both {
-            let standing = std::mem::replace(&mut taken.standing, Standing::ToldToLeave);
-            self.uncount(standing);
-        }
-        self.enqueue(key);
-    }
-
-    /// Puts a seat into the queue of its wait. Nearly always the end is its place.
-    fn enqueue(&mut self, key: usize) {
-        let Some((wait, since)) = self.seats.get(key).map(|taken| (taken.wait, taken.since)) else {
-            return;
-        };
-        let (mut before, mut after) = (self.queues[wait as usize].last, None);
-        while let Some((place, taken)) =
-            before.and_then(|place| Some((place, self.seats.get(place)?)))
-            && taken.since > since
-        {
-            (before, after) = (taken.before, Some(place));
-        }
-        self.link(wait, before, Some(key));
-        self.link(wait, Some(key), after);
-    }
-
-    fn unlink(&mut self, key: usize) {
-        let Some((wait, before, after)) = self
-            .seats
-            .get(key)
-            .map(|taken| (taken.wait, taken.before, taken.after))
-        else {
-            return;
-        };
-        self.link(wait, before, after);
-    }
-
-    /// Makes two places neighbours; nobody on one side means an end of the queue.
-    fn link(&mut self, wait: Wait, before: Option<usize>, after: Option<usize>) {
-        match before.and_then(|key| self.seats.get_mut(key)) {
-            Some(taken) => taken.after = after,
-            None => self.queues[wait as usize].first = after,
-        }
-        match after.and_then(|key| self.seats.get_mut(key)) {
-            Some(taken) => taken.before = before,
-            None => self.queues[wait as usize].last = before,
-        }
     }
 }
