@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::support::{Connection, Setup, Vigie, assert_says, only, wait_until};
 
@@ -89,6 +89,24 @@ fn a_connection_with_a_request_under_way_does_not_make_room() {
         quiet = next;
     }
     assert_eq!(busy.send(b"hello").receive().status, 405);
+}
+
+#[test]
+fn a_connection_whose_request_has_come_and_is_not_read_yet_does_not_make_room() {
+    let vigie = serve("max_connections: 8");
+    // Which of them the server sees first is up to the system, so they get several chances.
+    for _ in 0..8 {
+        let mut quiet: Vec<_> = (0..8).map(|_| idle(&vigie)).collect();
+        vigie.signal(Signal::STOP);
+        let _another = vigie.connect();
+        for connection in &mut quiet {
+            connection.send(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+        }
+        vigie.signal(Signal::CONT);
+        for connection in &mut quiet {
+            assert_eq!(connection.receive().status, 200);
+        }
+    }
 }
 
 #[test]

@@ -124,6 +124,21 @@ fn a_request_under_way_is_answered_before_the_end() {
 }
 
 #[test]
+fn a_request_that_has_come_and_is_not_read_yet_is_answered_before_the_end() {
+    let mut vigie = serve("");
+    let mut quiet = vigie.connect();
+    assert_eq!(quiet.ask("GET", "/livez", &[]).status, 200);
+    vigie.signal(Signal::STOP);
+    quiet.send(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
+    vigie.signal(Signal::TERM);
+    vigie.signal(Signal::CONT);
+    let answers = quiet.receive_all();
+    assert_eq!(answers.len(), 1);
+    assert_eq!(answers[0].status, 200);
+    assert_eq!(vigie.wait_for_exit(), Some(0));
+}
+
+#[test]
 fn a_read_under_way_is_answered_before_the_end() {
     let Some(mount) = Hanging::mount("a read under way at the end", "list.txt", "10.0.0.1\n")
     else {
