@@ -1,7 +1,7 @@
 //! Wires it all together: the one place with an executor.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
@@ -28,7 +28,9 @@ static EXECUTOR: smol::Executor<'static> = smol::Executor::new();
 /// Serves until SIGTERM or SIGINT. `file` is read again at each reload.
 pub fn run(file: &Path, config: Config) -> ExitCode {
     crate::log::start(config.log.level, config.log.format);
-    match smol::block_on(EXECUTOR.run(serve(file, config))) {
+    // A task of its own, so that what wakes the others does not have it look for signals each time.
+    let serving = EXECUTOR.spawn(serve(file.to_owned(), config));
+    match smol::block_on(EXECUTOR.run(serving)) {
         Ok(code) => code,
         Err(reason) => {
             error!("not started: {reason}");
@@ -41,8 +43,8 @@ pub fn run(file: &Path, config: Config) -> ExitCode {
     }
 }
 
-async fn serve(file: &Path, mut config: Config) -> Result<ExitCode, String> {
-    config.warn(file);
+async fn serve(file: PathBuf, mut config: Config) -> Result<ExitCode, String> {
+    config.warn(&file);
     let mut wishes = Wishes::new().map_err(|error| format!("taking signals: {error}"))?;
     let server = config.server.clone();
     let max_connections = raise_descriptors(server.max_connections);
@@ -62,7 +64,7 @@ async fn serve(file: &Path, mut config: Config) -> Result<ExitCode, String> {
         scratch: Mutex::new(Scratch::default()),
     });
     let reloading = Reloading {
-        file: file.to_owned(),
+        file,
         started_with: config,
     };
     let accepting = start(&shared, listeners, requests, reloading);
