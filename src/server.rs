@@ -12,7 +12,7 @@ use smol::future::FutureExt;
 use crate::catalog::{Catalog, Current};
 use crate::clock::{self, Clock};
 use crate::config::{Config, Server};
-use crate::http::listener::Listener;
+use crate::http::listener::{Listener, SocketFile};
 use crate::http::seats::{Limits, Seats};
 use crate::http::shared::{Phase, Scratch, Shared};
 use crate::reload::{self, Reloading, Requests};
@@ -48,7 +48,11 @@ async fn serve(file: PathBuf, mut config: Config) -> Result<ExitCode, String> {
     let mut wishes = Wishes::new().map_err(|error| format!("taking signals: {error}"))?;
     let server = config.server.clone();
     let max_connections = raise_descriptors(server.max_connections);
-    let listeners = bind(&server)?;
+    let mut listeners = bind(&server)?;
+    let files: Vec<_> = listeners
+        .iter_mut()
+        .filter_map(|listener| listener.file.take())
+        .collect();
     let catalog = Catalog::new(std::mem::take(&mut config.services));
     info!("started: {}", count(catalog.len(), "service"));
     let (reloader, requests) = reload::line();
@@ -72,7 +76,7 @@ async fn serve(file: PathBuf, mut config: Config) -> Result<ExitCode, String> {
         reloader.request();
     }
     let stop = async {
-        stop(&shared, &server, accepting).await;
+        stop(&shared, &server, accepting, files).await;
         Ok(ExitCode::SUCCESS)
     };
     stop.or(second_stop(&mut wishes, &reloader)).await
@@ -126,7 +130,12 @@ fn start(
 }
 
 /// Goes on serving for a while, then closes what is idle and waits for what is under way.
-async fn stop(shared: &Shared, server: &Server, accepting: Vec<smol::Task<()>>) {
+async fn stop(
+    shared: &Shared,
+    server: &Server,
+    accepting: Vec<smol::Task<()>>,
+    files: Vec<SocketFile>,
+) {
     shared.phase.leave();
     info!("stopping");
     let clock = &shared.runtime.clock;
@@ -136,6 +145,7 @@ async fn stop(shared: &Shared, server: &Server, accepting: Vec<smol::Task<()>>) 
         // The listener is dropped with its task.
         task.cancel().await;
     }
+    drop(files);
     shared.seats.close_idle();
     if clock::within(server.shutdown_timeout, shared.seats.emptied())
         .await

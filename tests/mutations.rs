@@ -3,8 +3,10 @@
 //! `VIGIE_MUTATIONS` says how many; a failure shows its input. The generator starts from the same seed each time.
 
 use fastrand::Rng;
-use vigie::http::body::{Body, MAX_BODY};
-use vigie::http::head::{self, Head, MAX_HEAD};
+use vigie::http::body::Body;
+use vigie::http::guard;
+use vigie::http::head::Head;
+use vigie::http::limits::{MAX_BODY, MAX_HEAD};
 use vigie::http::refusal::Refusal;
 
 /// What clients in the field send.
@@ -114,7 +116,7 @@ fn read(bytes: &[u8], pieces: &[usize]) -> Story {
         loop {
             let arrived = &bytes[at..end];
             let step = match &mut begun {
-                None => head::parse(arrived).map(|parsed| {
+                None => guard::parse(arrived).map(|parsed| {
                     let (head, length) = parsed?;
                     check(&head, &arrived[..length]);
                     begun = Some((format!("{head:?}"), Body::new(head.framing)));
@@ -160,7 +162,7 @@ fn heads_at_their_limits(begin: &str, more: &str, times: usize) -> Vec<u8> {
 fn check(head: &Head<'_>, bytes: &[u8]) {
     assert!((1..=MAX_HEAD).contains(&bytes.len()));
     assert_eq!(
-        head::parse(bytes),
+        guard::parse(bytes),
         Ok(Some((head.clone(), bytes.len()))),
         "what follows a head does not change it"
     );

@@ -228,6 +228,20 @@ fn unix_sockets_are_taken_away() {
 }
 
 #[test]
+fn unix_sockets_are_taken_away_at_a_second_signal_too() {
+    let mut vigie = Setup::services("")
+        .addresses(&["unix:a.sock"])
+        .server("shutdown_delay: 1h")
+        .start();
+    wait_until("it is there", || vigie.setup.path("a.sock").exists());
+    vigie.signal(Signal::TERM);
+    vigie.log.wait_for("stopping");
+    vigie.signal(Signal::TERM);
+    assert_eq!(vigie.wait_for_exit(), Some(1));
+    assert!(!vigie.setup.path("a.sock").exists());
+}
+
+#[test]
 fn a_port_can_be_taken_again_at_once() {
     let mut vigie = serve("");
     let address = format!("127.0.0.1:{}", vigie.port());

@@ -1,10 +1,9 @@
 //! The body of a request: where it ends. No path takes one, so it is read, bounded, and dropped.
 
-use super::head::{MAX_FIELDS, MAX_HEAD};
+use super::limits::{MAX_BODY, MAX_FIELDS, MAX_HEAD};
 use super::refusal::Refusal;
+use super::syntax::is_token;
 
-/// The most bytes that a body may have.
-pub const MAX_BODY: u64 = 64 * 1024;
 /// More digits than any size within [`MAX_BODY`] needs, leading zeros included.
 const MAX_DIGITS: u8 = 16;
 
@@ -195,8 +194,4 @@ fn bad(reason: &'static str) -> Refusal {
 /// What may stand in an extension or the value of a field.
 fn is_text(byte: u8) -> bool {
     matches!(byte, b'\t' | 0x20..=0x7e | 0x80..)
-}
-
-pub(super) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

@@ -1,8 +1,9 @@
 //! What the fields of a head say about its host, its framing, the connection and the client.
 
-use super::body::{self, Framing};
+use super::body::Framing;
 use super::head::{Expectation, Head};
 use super::host;
+use super::limits::MAX_BODY;
 use super::refusal::Refusal;
 
 /// Puts what the fields say into the head, or refuses what HTTP forbids.
@@ -122,7 +123,7 @@ impl Seen {
             Some(_) if self.transfer_encoding => Err(Refusal::BadHeader(
                 "it has both Content-Length and Transfer-Encoding",
             )),
-            Some(length) if length > body::MAX_BODY => Err(Refusal::BodyTooLarge),
+            Some(length) if length > MAX_BODY => Err(Refusal::BodyTooLarge),
             Some(0) => Ok(Framing::None),
             Some(length) => Ok(Framing::Length(length)),
             None if !self.transfer_encoding => Ok(Framing::None),

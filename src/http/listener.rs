@@ -30,7 +30,8 @@ pub struct Listener {
     socket: Async<OwnedFd>,
     /// The address as bound, for the log.
     pub name: String,
-    _file: Option<SocketFile>,
+    /// The file of a unix socket; it is removed when this is dropped.
+    pub file: Option<SocketFile>,
 }
 
 impl Listener {
@@ -62,7 +63,7 @@ impl Listener {
         Ok(Self {
             socket: Async::new(socket)?,
             name: bound.to_string(),
-            _file: None,
+            file: None,
         })
     }
 
@@ -79,7 +80,7 @@ impl Listener {
         Ok(Self {
             socket: Async::new(socket.into())?,
             name: format!("unix:{}", path.display()),
-            _file: Some(file),
+            file: Some(file),
         })
     }
 
@@ -168,7 +169,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 }
 
 /// The file of a unix socket, removed when it is dropped, unless another has taken its place.
-struct SocketFile {
+pub struct SocketFile {
     path: PathBuf,
     identity: (u64, u64),
 }

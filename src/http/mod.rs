@@ -1,6 +1,6 @@
 //! The HTTP boundary: bytes to a vetted request, its route, its answer, the connection, the listener.
 //!
-//! The guard ([`head`], [`body`]) reads and vets every request before anything else sees it. A list
+//! The guard ([`guard`], [`body`]) reads and vets every request before anything else sees it. A list
 //! goes out as ready bytes ([`answer`]); everything else goes through async-h1 ([`codec`]).
 
 pub mod answer;
@@ -10,8 +10,10 @@ pub mod conditional;
 pub mod connection;
 pub mod errand;
 mod fields;
+pub mod guard;
 pub mod head;
 pub mod host;
+pub mod limits;
 pub mod listener;
 pub mod outgoing;
 pub mod query;
@@ -20,3 +22,4 @@ mod request;
 pub mod route;
 pub mod seats;
 pub mod shared;
+mod syntax;

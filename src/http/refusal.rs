@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use http_types::{Body, Response, StatusCode};
 
+use super::limits::{MAX_BODY, MAX_FIELDS, MAX_HEAD};
 use crate::source::Failure;
 
 /// Why a request is not answered with what it asks for.
@@ -21,7 +22,7 @@ pub enum Refusal {
     CutShort,
     /// The request was not whole in time.
     TooSlow,
-    /// The body has more than [`super::body::MAX_BODY`] bytes.
+    /// The body has more than [`MAX_BODY`] bytes.
     BodyTooLarge,
     /// The request line alone fills the head.
     TargetTooLong,
@@ -127,11 +128,11 @@ impl Refusal {
             Self::BadBody(why) => closed(S::BadRequest, format!("the body of the request cannot be read: {why}").into()),
             Self::CutShort => closed(S::BadRequest, "the request ended before it was whole; send it again".into()),
             Self::TooSlow => closed(S::RequestTimeout, "the request was not whole in time; send it faster, or raise server.request_timeout".into()),
-            Self::BodyTooLarge => closed(S::PayloadTooLarge, "the body has more than 64 KiB; Vigie needs none".into()),
-            Self::TargetTooLong => closed(S::UriTooLong, "the request line has more than 16 KiB; shorten it".into()),
+            Self::BodyTooLarge => closed(S::PayloadTooLarge, format!("the body has more than {} KiB; Vigie needs none", MAX_BODY / 1024).into()),
+            Self::TargetTooLong => closed(S::UriTooLong, format!("the request line has more than {} KiB; shorten it", MAX_HEAD / 1024).into()),
             Self::HeadTooLarge => closed(
                 S::RequestHeaderFieldsTooLarge,
-                "the header has more than 16 KiB or 100 fields; leave out what Vigie does not need".into(),
+                format!("the header has more than {} KiB or {MAX_FIELDS} fields; leave out what Vigie does not need", MAX_HEAD / 1024).into(),
             ),
             Self::TransferCoding => closed(S::NotImplemented, "the only transfer coding is chunked".into()),
             Self::Version => closed(S::HttpVersionNotSupported, "the only versions are HTTP/1.1 and HTTP/1.0".into()),

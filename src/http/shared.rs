@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::answer::Date;
-use super::head::MAX_HEAD;
+use super::limits::MAX_HEAD;
 use super::seats::Seats;
 use crate::catalog::Current;
 use crate::reload::Reloader;

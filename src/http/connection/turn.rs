@@ -7,7 +7,8 @@ use rustix::net::RecvFlags;
 use super::{Connection, is_passing};
 use crate::http::answer::{self, Asked, Date, Fate};
 use crate::http::body::{Body, Framing};
-use crate::http::head::{self, Expectation, Head, Method};
+use crate::http::guard;
+use crate::http::head::{Expectation, Head, Method};
 use crate::http::outgoing::{self, Outgoing};
 use crate::http::refusal::Refusal;
 use crate::http::request::{Request, describe};
@@ -97,7 +98,7 @@ impl Connection {
 
     /// Nothing more will come.
     fn ended(&mut self) -> Turn {
-        let begun = self.begun.take().is_some() || head::has_begun(&self.input);
+        let begun = self.begun.take().is_some() || guard::has_begun(&self.input);
         if matches!(self.wait, Wait::First | Wait::Request) && self.shared.seats.is_late(self.seat)
         {
             Turn::Work(Request::refused(Refusal::TooSlow))
@@ -110,7 +111,7 @@ impl Connection {
 
     /// Waits for the rest of a request, or for another one.
     fn settle(&mut self, now: Instant, answered: usize) -> Turn {
-        let begun = self.begun.is_some() || head::has_begun(&self.input);
+        let begun = self.begun.is_some() || guard::has_begun(&self.input);
         if !begun && self.shared.phase.is_closing() {
             return Turn::Finish;
         }
@@ -130,7 +131,7 @@ impl Connection {
             if desk.bytes.is_empty() {
                 return Turn::Read;
             }
-            let (head, length) = match head::parse(desk.bytes) {
+            let (head, length) = match guard::parse(desk.bytes) {
                 Ok(Some(parsed)) => parsed,
                 Ok(None) => return Turn::Read,
                 Err(refusal) => return Turn::Work(Request::refused(refusal)),
