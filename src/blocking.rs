@@ -4,6 +4,7 @@
 //! hold up every service. A [`Lane`] runs one piece of work at a time on a thread of its own, so a
 //! hung one delays only the next of its own lane.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -12,9 +13,26 @@ use std::time::Duration;
 use smol::lock::Mutex;
 
 use crate::clock;
+use crate::wording::without_number;
 
-/// Enough for reading a file and parsing what is in it.
-const STACK: usize = 256 * 1024;
+/// Enough for parsing the deepest configuration that is read; memory that is not used costs nothing.
+const STACK: usize = 512 * 1024;
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut => f.write_str("not done in time; see whether its file system hangs"),
+            Self::NoThread(error) => {
+                write!(
+                    f,
+                    "no thread for it: {}; raise the limit of processes",
+                    without_number(error)
+                )
+            }
+            Self::Broken => f.write_str("it stopped at a fault of Vigie itself; please report it"),
+        }
+    }
+}
 
 /// Runs one piece of blocking work at a time.
 #[derive(Clone, Debug, Default)]
@@ -26,8 +44,10 @@ pub enum Stuck {
     /// The work, or an earlier one of the lane, did not end in time. It goes on and its result is
     /// dropped.
     TimedOut,
-    /// No thread could be had, or the work panicked.
+    /// No thread could be had.
     NoThread(io::Error),
+    /// The work panicked: a fault of Vigie itself.
+    Broken,
 }
 
 impl Lane {
@@ -60,9 +80,6 @@ impl Lane {
             .stack_size(STACK)
             .spawn(body)
             .map_err(Stuck::NoThread)?;
-        receiver
-            .recv()
-            .await
-            .map_err(|_| Stuck::NoThread(io::Error::other("the thread of the read ended early")))
+        receiver.recv().await.map_err(|_| Stuck::Broken)
     }
 }

@@ -31,19 +31,14 @@ impl Catalog {
     }
 
     /// How many services there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.services.len()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.services.is_empty()
-    }
-
-    fn succeed(&mut self, old: &Self) {
+    fn take_over_from(&mut self, old: &Self) {
         for (name, service) in &mut self.services {
             if let Some(old) = old.get(name) {
-                service.succeed(old);
+                service.take_over_from(old);
             }
         }
     }
@@ -62,7 +57,7 @@ impl Catalog {
             .iter()
             .filter(|(name, service)| old.get(name).is_some_and(|old| !service.same_settings(old)));
         Changes {
-            services: self.len(),
+            services: self.count(),
             added: lacking(old, self),
             removed: lacking(self, old),
             changed: names(changed.map(|(name, _)| name)),
@@ -100,7 +95,7 @@ impl Current {
     /// With many services this takes a while, so it is not for the thread that answers.
     pub fn replace(&self, mut catalog: Catalog) -> Changes {
         let old = self.0.load_full();
-        catalog.succeed(&old);
+        catalog.take_over_from(&old);
         let changes = catalog.changes_from(&old);
         self.0.store(Arc::new(catalog));
         changes

@@ -1,7 +1,7 @@
 //! The only reader of time. Everything else takes `now` as an argument or asks a [`Clock`].
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use event_listener::Event;
 use smol::future::FutureExt;
@@ -21,6 +21,15 @@ pub enum Clock {
 pub struct Manual {
     now: Mutex<Instant>,
     moved: Event,
+}
+
+/// The date, which decides nothing: it is only shown. Bounded to what RFC 3339 and HTTP can write.
+pub fn date() -> SystemTime {
+    const END_OF_9999: Duration = Duration::from_secs(253_402_300_799);
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    UNIX_EPOCH + since.min(END_OF_9999)
 }
 
 /// The result of `future` by the system's clock, or `None` when it takes longer than `limit`.

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
 
 use log::kv::{Key, Value, VisitSource};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::clock;
 
 /// A pipe that is writable takes so many bytes at once (PIPE_BUF); longer lines are cut.
 const LONGEST: usize = 4096;
@@ -76,7 +77,7 @@ impl Logger {
         message: &fmt::Arguments<'_>,
         fields: &[(String, String)],
     ) -> String {
-        let time = humantime::format_rfc3339_millis(present()).to_string();
+        let time = humantime::format_rfc3339_millis(clock::date()).to_string();
         let message = message.to_string();
         match self.format {
             Format::Text => {
@@ -109,14 +110,6 @@ fn json_line(time: &str, level: Level, message: &str, fields: &[(String, String)
         line.extend([",", &json(key), ":", &json(value)]);
     }
     line + "}\n"
-}
-
-/// A clock before 1970 or far in the future has no RFC 3339 form.
-fn present() -> SystemTime {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    SystemTime::UNIX_EPOCH + since.min(Duration::from_secs(253_402_300_799))
 }
 
 fn json(text: &str) -> String {

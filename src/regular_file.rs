@@ -9,6 +9,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+use crate::wording::without_number;
+
 /// Why a file cannot be read. Displayed, it names the step and the reason.
 #[derive(Debug)]
 pub enum Unreadable {
@@ -27,10 +29,10 @@ pub enum Unreadable {
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Open(error) => write!(f, "opening: {}", reason(error)),
+            Self::Open(error) => write!(f, "opening: {}", without_number(error)),
             Self::NotRegular(what) => write!(f, "opening: it is {what}, not a regular file"),
             Self::TooLarge => f.write_str("reading: it is too large"),
-            Self::Read(error) => write!(f, "reading: {}", reason(error)),
+            Self::Read(error) => write!(f, "reading: {}", without_number(error)),
             Self::Changed => f.write_str("reading: it changed meanwhile"),
         }
     }
@@ -46,15 +48,6 @@ impl Unreadable {
     pub fn is_denied(&self) -> bool {
         matches!(self, Self::Open(error) if error.kind() == ErrorKind::PermissionDenied)
     }
-}
-
-/// The words of an error without its number.
-fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }
 
 /// The bytes of a file, at most `largest` of them. A file that changes while it is read is no whole

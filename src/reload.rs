@@ -106,13 +106,7 @@ impl Reloading {
     }
 
     fn stuck(&self, stuck: &Stuck) -> String {
-        let file = self.file.display();
-        match stuck {
-            Stuck::TimedOut => {
-                format!("{file}: reading: not done within 30s; see whether its file system hangs")
-            }
-            Stuck::NoThread(error) => format!("{file}: starting a thread to read it: {error}"),
-        }
+        format!("{}: reading: {stuck}", self.file.display())
     }
 
     fn warn_of_restart(&self, config: &Config) {

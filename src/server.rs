@@ -1,6 +1,6 @@
 //! Wires it all together: the one place with an executor.
 
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use crate::http::shared::{Phase, Scratch, Shared};
 use crate::reload::{self, Reloading, Requests};
 use crate::signal::{Wish, Wishes};
 use crate::slot::{Runtime, Task};
-use crate::wording::count;
+use crate::wording::{count, without_number};
 
 /// Descriptors that are kept for files, sources and what the process itself has open.
 const KEPT_DESCRIPTORS: u64 = 64;
@@ -54,7 +54,7 @@ async fn serve(file: PathBuf, mut config: Config) -> Result<ExitCode, String> {
         .filter_map(|listener| listener.file.take())
         .collect();
     let catalog = Catalog::new(std::mem::take(&mut config.services));
-    info!("started: {}", count(catalog.len(), "service"));
+    info!("started: {}", count(catalog.count(), "service"));
     let (reloader, requests) = reload::line();
     let shared = Arc::new(Shared {
         catalog: Arc::new(Current::new(catalog)),
@@ -100,11 +100,24 @@ fn limits(server: &Server, connections: usize) -> Limits {
 fn bind(server: &Server) -> Result<Vec<Listener>, String> {
     let bind = |address| {
         let bound = Listener::bind(address, server.socket_mode);
-        let bound = bound.map_err(|error| format!("listening on {address}: {error}"))?;
+        let bound = bound.map_err(|error| format!("listening on {address}: {}", advise(&error)))?;
         info!("listening on {}", bound.name);
         Ok(bound)
     };
     server.addresses.iter().map(bind).collect()
+}
+
+fn advise(error: &io::Error) -> String {
+    let advice = match error.kind() {
+        ErrorKind::AddrInUse => "; stop the process that listens there, or change server.address",
+        ErrorKind::AddrNotAvailable => {
+            "; this machine has no such address, so change server.address"
+        }
+        ErrorKind::NotFound => "; create its folder, or change server.address",
+        ErrorKind::PermissionDenied => "; this user may not, so change server.address or the user",
+        _ => "",
+    };
+    format!("{}{advice}", without_number(error))
 }
 
 /// Starts all that goes on in the background; the tasks given back accept connections.
@@ -153,7 +166,7 @@ async fn stop(
     {
         warn!(
             "stopped with {} open",
-            count(shared.seats.len(), "connection")
+            count(shared.seats.count(), "connection")
         );
     }
 }

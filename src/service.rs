@@ -104,7 +104,7 @@ impl Service {
 
     /// Takes over from the service of the same name before a reload: when the source did not change,
     /// the last good list may stand in still, and a read that hangs is not begun again beside itself.
-    pub fn succeed(&mut self, old: &Self) {
+    pub fn take_over_from(&mut self, old: &Self) {
         if self.same_source(old) {
             self.reader = old.reader.clone();
             self.story = old.story.clone();

@@ -1,5 +1,7 @@
 //! The words of messages: text from outside, made safe to show, and the nearest known word.
 
+use std::io;
+
 /// A quote shows at most this many characters of its text.
 pub const LONGEST_QUOTE: usize = 80;
 /// A longer word is no slip of the pen, and comparing it would take long.
@@ -26,6 +28,15 @@ fn escape(character: char) -> String {
         '\'' => character.to_string(),
         _ => character.escape_debug().to_string(),
     }
+}
+
+/// The words of an error of the system, without its number.
+pub fn without_number(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// `1 service`, `2 services`.

@@ -1,8 +1,9 @@
 //! A list as an HTTP answer, written as ready bytes.
 
-use std::time::{Duration, SystemTime};
+use std::time::UNIX_EPOCH;
 
 use super::conditional;
+use crate::clock;
 use crate::service::{Listed, Listing};
 use crate::source::Failure;
 
@@ -126,15 +127,10 @@ impl Default for Date {
 impl Date {
     /// The present second (RFC 9110, section 5.6.7).
     pub fn now(&mut self) -> &str {
-        let now = SystemTime::now();
-        let second = now
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap_or_default()
-            .as_secs();
+        let now = clock::date();
+        let second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         if second != self.second {
-            // A clock beyond the year 9999 has no such form.
-            let sane = SystemTime::UNIX_EPOCH + Duration::from_secs(second.min(253_402_300_799));
-            self.text = httpdate::fmt_http_date(sane);
+            self.text = httpdate::fmt_http_date(now);
             self.second = second;
         }
         &self.text

@@ -101,9 +101,7 @@ impl FileReader {
         match self.lane.run(timeout, read).await {
             Ok(found) => found,
             Err(Stuck::TimedOut) => Err(Failure::TimedOut(self.time_out().into())),
-            Err(Stuck::NoThread(error)) => {
-                Err(unreadable(format!("starting a thread to read it: {error}")))
-            }
+            Err(stuck) => Err(unreadable(format!("reading: {stuck}"))),
         }
     }
 

@@ -138,6 +138,8 @@ impl Connection {
         let mut buffer = [0; 64 << 10];
         let count = match self.stream.read(&mut buffer) {
             Ok(count) => count,
+            // Whoever stops and continues this process, or its machine, interrupts a read with a timeout.
+            Err(error) if error.kind() == ErrorKind::Interrupted => return self.read_on(),
             Err(error) => panic!("{error}, after {:?}", self.ahead.escape_ascii().to_string()),
         };
         self.ahead.extend_from_slice(&buffer[..count]);

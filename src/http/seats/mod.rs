@@ -174,20 +174,15 @@ impl Seats {
     }
 
     /// How many are connected.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.state().seats.len()
-    }
-
-    /// Whether nobody is.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Ends when nobody is connected.
     pub async fn emptied(&self) {
         loop {
             let left = self.left.listen();
-            if self.is_empty() {
+            if self.count() == 0 {
                 return;
             }
             left.await;
