@@ -57,29 +57,32 @@ impl Lane {
         timeout: Duration,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Stuck> {
-        clock::within(timeout, self.run_to_end(work))
+        let run = async {
+            let turn = self.0.lock_arc().await;
+            // The turn ends with the work, not with the wait for it.
+            let work = move || {
+                let result = work();
+                drop(turn);
+                result
+            };
+            run(work).await
+        };
+        clock::within(timeout, run)
             .await
             .unwrap_or(Err(Stuck::TimedOut))
     }
+}
 
-    async fn run_to_end<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Stuck> {
-        let turn = self.0.lock_arc().await;
-        let (sender, receiver) = smol::channel::bounded(1);
-        let body = move || {
-            let result = work();
-            // The turn ends with the work, not with the wait for it.
-            drop(turn);
-            // Nobody waits any more when the time ran out.
-            let _ = sender.try_send(result);
-        };
-        thread::Builder::new()
-            .name("blocking".into())
-            .stack_size(STACK)
-            .spawn(body)
-            .map_err(Stuck::NoThread)?;
-        receiver.recv().await.map_err(|_| Stuck::Broken)
-    }
+/// Runs work that takes long, but does not hang, on a thread of its own.
+pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Stuck> {
+    let (sender, receiver) = smol::channel::bounded(1);
+    let body = move || {
+        // Nobody waits any more when the time ran out.
+        let _ = sender.try_send(work());
+    };
+    let thread = thread::Builder::new()
+        .name("blocking".into())
+        .stack_size(STACK);
+    thread.spawn(body).map_err(Stuck::NoThread)?;
+    receiver.recv().await.map_err(|_| Stuck::Broken)
 }

@@ -6,6 +6,8 @@ use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
@@ -22,8 +24,8 @@ pub enum Unreadable {
     TooLarge,
     /// Reading stopped at an error.
     Read(io::Error),
-    /// Another process wrote to it meanwhile.
-    Changed,
+    /// Other processes write to it all the time.
+    Restless,
 }
 
 impl fmt::Display for Unreadable {
@@ -33,7 +35,7 @@ impl fmt::Display for Unreadable {
             Self::NotRegular(what) => write!(f, "opening: it is {what}, not a regular file"),
             Self::TooLarge => f.write_str("reading: it is too large"),
             Self::Read(error) => write!(f, "reading: {}", without_number(error)),
-            Self::Changed => f.write_str("reading: it changed meanwhile"),
+            Self::Restless => f.write_str("reading: it is written to all the time"),
         }
     }
 }
@@ -50,29 +52,86 @@ impl Unreadable {
     }
 }
 
-/// The bytes of a file, at most `largest` of them. A file that changes while it is read is no whole
-/// one.
+/// A file is taken for whole when nobody has written to it for so long: who writes in several steps, or
+/// in one that takes a while, is not seen by comparing what the file was before and after.
+const REST: Duration = Duration::from_millis(100);
+/// So often it is looked at for that, which makes two seconds.
+const LOOKS: usize = 20;
+
+/// The bytes of a file, at most `largest` of them. One that somebody writes to at the moment is read
+/// when it is at rest.
 pub fn read(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
+    let mut seen = None;
+    for _ in 0..LOOKS {
+        match look(path, largest, seen)? {
+            Look::Whole(bytes) => return Ok(bytes),
+            Look::Written { file, rest } => {
+                seen = Some(file);
+                // On a thread that may block.
+                thread::sleep(rest);
+            }
+        }
+    }
+    Err(Unreadable::Restless)
+}
+
+/// What a look at a file gives.
+enum Look {
+    Whole(Vec<u8>),
+    /// Somebody writes to it; it may be at rest after this time.
+    Written {
+        file: u64,
+        rest: Duration,
+    },
+}
+
+/// Reads what is there now. When another file than the one `seen` before is in the place, it was put
+/// there by a rename, and is taken for whole however young it is.
+fn look(path: &Path, largest: u64, seen: Option<u64>) -> Result<Look, Unreadable> {
     // Opening a device can do things to it, so look first; what is opened is looked at again.
     regular(&fs::metadata(path).map_err(Unreadable::Open)?)?;
     let mut file = open(path).map_err(Unreadable::Open)?;
     let before = file.metadata().map_err(Unreadable::Read)?;
     regular(&before)?;
-    if before.len() > largest {
-        return Err(Unreadable::TooLarge);
+    let renamed = seen.is_some_and(|seen| seen != before.ino());
+    if let Some(rest) = rest_of(&before).filter(|_| !renamed) {
+        return Ok(Look::Written {
+            file: before.ino(),
+            rest,
+        });
     }
-    let mut bytes = Vec::new();
-    // One byte more than allowed tells a file that is too large from one that just fits.
-    let mut limited = (&mut file).take(largest.saturating_add(1));
-    limited.read_to_end(&mut bytes).map_err(Unreadable::Read)?;
-    if bytes.len() as u64 > largest {
-        return Err(Unreadable::TooLarge);
-    }
+    let bytes = read_bounded(&mut file, before.len(), largest)?;
     let after = file.metadata().map_err(Unreadable::Read)?;
-    if version(&before) == version(&after) {
-        Ok(bytes)
+    Ok(match version(&before) == version(&after) {
+        true => Look::Whole(bytes),
+        false => Look::Written {
+            file: before.ino(),
+            rest: REST,
+        },
+    })
+}
+
+fn read_bounded(file: &mut File, length: u64, largest: u64) -> Result<Vec<u8>, Unreadable> {
+    let mut bytes = Vec::new();
+    if length <= largest {
+        // One byte more than allowed tells a file that is too large from one that just fits.
+        let mut limited = file.take(largest.saturating_add(1));
+        limited.read_to_end(&mut bytes).map_err(Unreadable::Read)?;
+    }
+    if length > largest || bytes.len() as u64 > largest {
+        Err(Unreadable::TooLarge)
     } else {
-        Err(Unreadable::Changed)
+        Ok(bytes)
+    }
+}
+
+/// How long until nobody has written to the file for [`REST`], by the clock of its file system.
+fn rest_of(metadata: &Metadata) -> Option<Duration> {
+    let written = metadata.modified().ok()?;
+    match SystemTime::now().duration_since(written) {
+        Ok(age) => REST.checked_sub(age).filter(|rest| !rest.is_zero()),
+        // A date in the future says nothing, unless the clocks just differ a little.
+        Err(ahead) => (ahead.duration() < REST).then_some(REST),
     }
 }
 

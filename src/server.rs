@@ -13,39 +13,39 @@ use crate::catalog::{Catalog, Current};
 use crate::clock::{self, Clock};
 use crate::config::{Config, Server};
 use crate::http::listener::{Listener, SocketFile};
-use crate::http::seats::{Limits, Seats};
+use crate::http::seats::{Limits, MAX_REFUSED, Seats};
 use crate::http::shared::{Phase, Scratch, Shared};
 use crate::reload::{self, Reloading, Requests};
 use crate::signal::{Wish, Wishes};
 use crate::slot::{Runtime, Task};
 use crate::wording::{count, without_number};
 
-/// Descriptors that are kept for files, sources and what the process itself has open.
-const KEPT_DESCRIPTORS: u64 = 64;
+/// Descriptors that are kept for files, sources and what the process itself has open, beside those of
+/// clients that are told to go.
+const KEPT_DESCRIPTORS: u64 = 64 + MAX_REFUSED as u64;
 
 static EXECUTOR: smol::Executor<'static> = smol::Executor::new();
 
 /// Serves until SIGTERM or SIGINT. `file` is read again at each reload.
-pub fn run(file: &Path, config: Config) -> ExitCode {
+pub fn run(file: &Path, config: Config, wishes: Wishes) -> ExitCode {
     crate::log::start(config.log.level, config.log.format);
     // A task of its own, so that what wakes the others does not have it look for signals each time.
-    let serving = EXECUTOR.spawn(serve(file.to_owned(), config));
-    match smol::block_on(EXECUTOR.run(serving)) {
-        Ok(code) => code,
-        Err(reason) => {
-            error!("not started: {reason}");
-            // Whoever started it must learn why, whatever the log level.
-            if !log::log_enabled!(log::Level::Error) {
-                let _ = writeln!(std::io::stderr(), "vigie serve: {reason}");
-            }
-            ExitCode::FAILURE
+    let serving = EXECUTOR.spawn(serve(file.to_owned(), config, wishes));
+    let ended = smol::block_on(EXECUTOR.run(serving));
+    let code = ended.unwrap_or_else(|reason| {
+        error!("not started: {reason}");
+        // Whoever started it must learn why, whatever the log level.
+        if !log::log_enabled!(log::Level::Error) {
+            let _ = writeln!(std::io::stderr(), "vigie serve: {reason}");
         }
-    }
+        ExitCode::FAILURE
+    });
+    crate::log::finish();
+    code
 }
 
-async fn serve(file: PathBuf, mut config: Config) -> Result<ExitCode, String> {
+async fn serve(file: PathBuf, mut config: Config, mut wishes: Wishes) -> Result<ExitCode, String> {
     config.warn(&file);
-    let mut wishes = Wishes::new().map_err(|error| format!("taking signals: {error}"))?;
     let server = config.server.clone();
     let max_connections = raise_descriptors(server.max_connections);
     let mut listeners = bind(&server)?;
@@ -193,7 +193,7 @@ fn raise_descriptors(wanted: usize) -> usize {
         warn!("raising the limit of open files: {error}");
     }
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let allowed = usize::try_from(limit.saturating_sub(KEPT_DESCRIPTORS))
+    let allowed = usize::try_from(limit - KEPT_DESCRIPTORS.min(limit / 2))
         .unwrap_or(usize::MAX)
         .max(1);
     if allowed < wanted {

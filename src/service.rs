@@ -2,13 +2,14 @@
 
 use std::num::NonZeroU16;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
 
 use log::info;
 use siphasher::sip::SipHasher13;
 use smol::future::FutureExt;
 
+use crate::blocking::{self, Lane};
 use crate::clock::Clock;
 use crate::config;
 use crate::endpoint::Endpoint;
@@ -16,6 +17,9 @@ use crate::format::json;
 use crate::slot::{Given, Policy, Runtime, Slot};
 use crate::source::{Failure, Reader, Source};
 use crate::wording::count;
+
+/// A list of so many endpoints is rendered in less time than a thread takes to start.
+const RENDERED_AT_ONCE: usize = 500;
 
 /// A list as clients get it, made once a read.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,16 +60,20 @@ pub struct Service {
     source: Source,
     default_port: NonZeroU16,
     policy: Policy,
+    lane: Lane,
     reader: Arc<dyn Reader>,
     slot: Arc<Slot<Arc<Listing>, Failure>>,
-    story: Arc<Mutex<Story>>,
+    history: Arc<Mutex<History>>,
 }
 
-/// What the log has told about a service, so that each change is told once.
+/// What the service of a name remembers of its reads, whatever its source was.
 #[derive(Debug, Default)]
-struct Story {
+struct History {
+    /// What the log has told, so that each change is told once.
     failing_since: Option<Instant>,
     empty: Option<bool>,
+    /// The last list, as long as anyone holds it.
+    last: Weak<Listing>,
 }
 
 impl Service {
@@ -77,14 +85,16 @@ impl Service {
             default_port,
             cache,
         } = settings;
+        let lane = Lane::default();
         Self {
             name,
-            reader: source.build(),
+            reader: source.build(lane.clone()),
             source,
             default_port,
             policy: cache,
+            lane,
             slot: Arc::new(Slot::new(cache, None)),
-            story: Arc::default(),
+            history: Arc::default(),
         }
     }
 
@@ -102,12 +112,16 @@ impl Service {
         self.source == other.source && self.default_port == other.default_port
     }
 
-    /// Takes over from the service of the same name before a reload: when the source did not change,
-    /// the last good list may stand in still, and a read that hangs is not begun again beside itself.
+    /// Takes over from the service of the same name before a reload: a read that hangs is not begun again
+    /// beside itself, and when the source did not change, the last good list may stand in still.
     pub fn take_over_from(&mut self, old: &Self) {
+        self.history = old.history.clone();
+        if self.source.is_at_the_place_of(&old.source) {
+            self.lane = old.lane.clone();
+            self.reader = self.source.build(self.lane.clone());
+        }
         if self.same_source(old) {
             self.reader = old.reader.clone();
-            self.story = old.story.clone();
             self.slot = Arc::new(Slot::new(self.policy, old.slot.last_good()));
         }
     }
@@ -129,28 +143,37 @@ impl Service {
         &self,
         clock: Clock,
     ) -> impl Future<Output = Result<Arc<Listing>, Failure>> + Send + 'static {
-        let (name, reader, story, port) = (
+        let (name, reader, history, port) = (
             self.name.clone(),
             self.reader.clone(),
-            self.story.clone(),
+            self.history.clone(),
             self.default_port,
         );
         async move {
             let begin = clock.now();
-            let read =
-                AssertUnwindSafe(async { reader.read(port).await.map(|list| Listing::new(&list)) });
+            let read = async { render(reader.read(port).await?).await };
             // Those who wait must get an answer even if a source has a bug.
-            let outcome = read.catch_unwind().await.unwrap_or_else(|_| Err(broken()));
+            let outcome = AssertUnwindSafe(read)
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| Err(broken()));
             let outcome = outcome.map_err(|failure| failure.of(format_args!("service {name}")));
             let now = clock.now();
             log::debug!(service = &*name; "service {name}: read in {:?}: {}", now - begin, told(&outcome));
-            story
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .tell(&name, &outcome, now);
-            outcome.map(Arc::new)
+            let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
+            history.tell(&name, &outcome, now);
+            outcome.map(|listing| history.share(listing))
         }
     }
+}
+
+/// Renders a list; a long one on a thread of its own, so that it holds up nobody.
+async fn render(list: Vec<Endpoint>) -> Result<Listing, Failure> {
+    if list.len() <= RENDERED_AT_ONCE {
+        return Ok(Listing::new(&list));
+    }
+    let rendered = blocking::run(move || Listing::new(&list)).await;
+    rendered.map_err(|stuck| Failure::Unreadable(format!("rendering: {stuck}").into()))
 }
 
 fn broken() -> Failure {
@@ -164,7 +187,17 @@ fn told(outcome: &Result<Listing, Failure>) -> String {
     }
 }
 
-impl Story {
+impl History {
+    /// The same list again is the one that is there already: who has not taken all of it yet holds it.
+    fn share(&mut self, listing: Listing) -> Arc<Listing> {
+        if let Some(last) = self.last.upgrade().filter(|last| **last == listing) {
+            return last;
+        }
+        let listing = Arc::new(listing);
+        self.last = Arc::downgrade(&listing);
+        listing
+    }
+
     fn tell(&mut self, name: &str, outcome: &Result<Listing, Failure>, now: Instant) {
         match outcome {
             Err(failure) if self.failing_since.is_none() => {

@@ -16,6 +16,9 @@ use crate::clock::Clock;
 /// While a last good list may stand in, a request waits this long for the read (RFC 8767, section 5).
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// So many of those who wait for a read are woken when it ends; each of them wakes another.
+const WOKEN_AT_ONCE: usize = 16;
+
 /// How long an answer is kept, and for how long after that it may stand in for a failed read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -95,6 +98,7 @@ where
 {
     /// A slot without a fresh list; a last good one may stand in from the start.
     pub fn new(policy: Policy, last_good: Option<LastGood<T>>) -> Self {
+        let last_good = last_good.filter(|_| !policy.max_stale.is_zero());
         Self {
             policy,
             state: Mutex::new(State {
@@ -115,12 +119,9 @@ where
         Some(kept.given(now))
     }
 
-    /// The list of the last read that succeeded, if the policy ever lets one stand in.
+    /// The list of the last read that succeeded, as far as it is kept.
     pub fn last_good(&self) -> Option<LastGood<T>> {
-        self.state()
-            .kept
-            .clone()
-            .filter(|_| !self.policy.max_stale.is_zero())
+        self.state().kept.clone()
     }
 
     /// The fresh list, or else the outcome of the read under way, which begins with `read` when there
@@ -208,6 +209,8 @@ where
         let mut state = self.state();
         state.flight = None;
         match &outcome {
+            // A list that could never be served again is not worth its memory.
+            Ok(_) if self.policy.ttl.is_zero() && self.policy.max_stale.is_zero() => {}
             Ok(good) => {
                 state.kept = Some(good.clone());
                 state.fresh_until = Some(now + self.policy.ttl);
@@ -218,7 +221,7 @@ where
         drop(state);
         // The first outcome stands; a flight lands once.
         let _ = flight.outcome.set(outcome);
-        flight.ended.notify(usize::MAX);
+        flight.ended.notify(WOKEN_AT_ONCE);
     }
 
     fn state(&self) -> MutexGuard<'_, State<T, E>> {
@@ -244,6 +247,8 @@ impl<T, E> Flight<T, E> {
                 return outcome.as_ref();
             }
             ended.await;
+            // Each wakes one more, so that thousands who wait do not hold up everyone else.
+            self.ended.notify_additional(1);
         }
     }
 }

@@ -289,8 +289,30 @@ fn a_list_handed_over_only_stands_in() {
 }
 
 #[test]
-fn nothing_is_handed_over_by_a_slot_that_lets_nothing_stand_in() {
-    let lab = Lab::new(5 * SECOND, NEVER);
+fn a_policy_that_lets_nothing_stand_in_takes_nothing_over() {
+    let old = Lab::new(5 * SECOND, 10 * SECOND);
+    old.read("a");
+    let mut lab = Lab::new(5 * SECOND, NEVER);
+    let policy = Policy {
+        ttl: 5 * SECOND,
+        max_stale: NEVER,
+    };
+    lab.slot = Arc::new(Slot::new(policy, old.slot.last_good()));
+    let asked = lab.ask();
+    lab.end(Err("down"));
+    assert_eq!(lab.answer(asked), Err("down"));
+}
+
+#[test]
+fn a_list_kept_while_nothing_could_stand_in_is_handed_over_all_the_same() {
+    let old = Lab::new(5 * SECOND, NEVER);
+    old.read("a");
+    assert_eq!(old.slot.last_good().map(|good| good.value), Some("a"));
+}
+
+#[test]
+fn a_list_that_could_never_be_served_again_is_not_kept() {
+    let lab = Lab::new(NEVER, NEVER);
     lab.read("a");
     assert!(lab.slot.last_good().is_none());
 }

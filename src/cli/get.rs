@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use super::arguments::Arguments;
 use super::{Command, output};
+use crate::blocking::Lane;
 use crate::config::{self, Config};
 use crate::endpoint::Endpoint;
 use crate::format::json;
@@ -96,7 +97,7 @@ fn read(arguments: &Arguments) -> Result<Vec<Endpoint>, Problem> {
     else {
         return Err(Problem::Unknown(unknown(name, &path, &config)));
     };
-    let source = service.source.build();
+    let source = service.source.build(Lane::default());
     smol::block_on(source.read(service.default_port))
         .map_err(|failure| Problem::Failed(format!("{who}: {failure}")))
 }

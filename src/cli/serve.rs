@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use super::arguments::Arguments;
 use super::{Command, output};
 use crate::config;
+use crate::signal::Wishes;
+use crate::wording::without_number;
 
 pub(super) const COMMAND: Command = Command {
     name: "serve",
@@ -28,11 +30,18 @@ exit status: 0 ended by a signal, 1 a bad configuration or an address in use, 2 
 
 fn run(arguments: Arguments) -> ExitCode {
     let path = arguments.config_path();
+    // Before anything that takes time: a signal that comes now is not to end the process, nor to be lost.
+    let wishes = match Wishes::new() {
+        Ok(wishes) => wishes,
+        Err(error) => return failed(&format!("taking signals: {}", without_number(&error))),
+    };
     match config::load(&path) {
-        Ok(config) => crate::server::run(&path, config),
-        Err(errors) => {
-            output::complain(&errors.to_string());
-            ExitCode::FAILURE
-        }
+        Ok(config) => crate::server::run(&path, config, wishes),
+        Err(errors) => failed(&errors.to_string()),
     }
+}
+
+fn failed(reason: &str) -> ExitCode {
+    output::complain(reason);
+    ExitCode::FAILURE
 }

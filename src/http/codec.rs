@@ -1,8 +1,8 @@
 //! async-h1 behind the guard: one complete, vetted request in memory becomes a value, and a response
 //! becomes bytes.
 //!
-//! Nothing reaches the decoder but what the guard wrote itself: no body, no framing, no `Expect`, and
-//! only the fields that handlers read.
+//! Nothing reaches the decoder but what the guard wrote itself: no body, no framing, no `Expect`, no
+//! field as the client sent it.
 
 use std::io;
 use std::pin::Pin;
@@ -13,48 +13,34 @@ use http_types::{Method, Request, Response};
 use smol::io::{AsyncRead, AsyncReadExt, AsyncWrite, Cursor};
 
 use super::answer::Fate;
-use super::head::{self, Head};
+use super::head::Head;
+use super::host;
 use super::refusal::Refusal;
+
+/// The field in which the guard says from where a browser sent a request, whatever the client wrote.
+pub(super) const SITE: &str = "Sec-Fetch-Site";
+/// From Vigie's own page, or by no browser.
+pub(super) const OWN_SITE: &str = "same-origin";
+const OTHER_SITE: &str = "cross-site";
 
 /// The bytes of a vetted request that asks for more than a list.
 pub(super) fn vetted_bytes(head: &Head<'_>) -> Vec<u8> {
-    let method = match head.method {
-        head::Method::Post => "POST",
-        head::Method::Head => "HEAD",
-        _ => "GET",
-    };
-    let host = if head.host.is_empty() {
-        "localhost"
+    let (method, path) = (head.method, head.path);
+    let site = if host::is_from_here(head) {
+        OWN_SITE
     } else {
-        head.host
+        OTHER_SITE
     };
-    let mut bytes = format!("{method} {} HTTP/1.1\r\nHost: {host}\r\n", head.path).into_bytes();
-    for (name, value) in [
-        ("Origin", head.origin),
-        ("Sec-Fetch-Site", head.sec_fetch_site),
-    ] {
-        if let Some(value) = value {
-            // http-types panics on a value that is not ASCII.
-            bytes.extend_from_slice(name.as_bytes());
-            bytes.extend_from_slice(b": ");
-            bytes.extend(
-                value
-                    .iter()
-                    .map(|byte| if byte.is_ascii() { *byte } else { b'?' }),
-            );
-            bytes.extend_from_slice(b"\r\n");
-        }
-    }
-    bytes.extend_from_slice(b"\r\n");
-    bytes
+    format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{SITE}: {site}\r\n\r\n").into_bytes()
 }
 
 /// The request that those bytes hold.
 pub(super) async fn request(bytes: Vec<u8>) -> Result<Request, Refusal> {
     match decode(Memory(Cursor::new(bytes))).await {
         Ok(Some((request, _))) => Ok(request),
-        // The guard lets through names that a URL does not, such as xn--a.
-        Ok(None) | Err(_) => Err(Refusal::BadHost("its Host field is no host of a URL")),
+        Ok(None) | Err(_) => Err(Refusal::BadRequestLine(
+            "its method or path is none of Vigie's",
+        )),
     }
 }
 

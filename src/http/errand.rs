@@ -2,10 +2,10 @@
 
 use http_types::{Request, Response, StatusCode};
 
+use super::codec;
 use super::refusal::Refusal;
 use super::route::Errand;
 use super::shared::Shared;
-use super::{codec, host};
 
 #[derive(miniserde::Serialize)]
 struct Reloaded {
@@ -37,7 +37,10 @@ fn text(body: &str) -> Response {
 
 async fn reload(request: &Request, shared: &Shared) -> Result<Response, Refusal> {
     let reloader = shared.reloader.as_ref().ok_or(Refusal::ReloadDisabled)?;
-    if !is_from_here(request) {
+    if request
+        .header(codec::SITE)
+        .is_none_or(|site| site.as_str() != codec::OWN_SITE)
+    {
         return Err(Refusal::ForeignSite);
     }
     let services = reloader.reload().await.map_err(Refusal::ReloadFailed)?;
@@ -47,14 +50,4 @@ async fn reload(request: &Request, shared: &Shared) -> Result<Response, Refusal>
     response.set_body(body);
     response.insert_header("Content-Type", "application/json");
     Ok(response)
-}
-
-/// Whether a browser sends it from Vigie's own page, or no browser does: other sites must not make a
-/// visitor's browser ask for reloads.
-fn is_from_here(request: &Request) -> bool {
-    let value = |name| request.header(name).map(|values| values.last().as_str());
-    let site = value("Sec-Fetch-Site").is_none_or(|site| matches!(site, "same-origin" | "none"));
-    let host = value("Host").unwrap_or_default();
-    let origin = value("Origin").is_none_or(|origin| host::is_own_origin(origin.as_bytes(), host));
-    site && origin
 }

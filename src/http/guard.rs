@@ -44,6 +44,12 @@ pub fn has_begun(bytes: &[u8]) -> bool {
     bytes.iter().any(|byte| !matches!(byte, b'\r' | b'\n'))
 }
 
+/// Whether a request that cannot be read asks for no body, as far as that can be told
+/// (RFC 9110, section 9.3.2).
+pub fn asks_for_head(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"HEAD ")
+}
+
 fn more<T>(bytes: &[u8], over: Refusal) -> Result<Option<T>, Refusal> {
     if bytes.len() >= MAX_HEAD {
         Err(over)

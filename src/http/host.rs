@@ -2,6 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use super::head::Head;
+
 /// Whether a text is a host with or without a port; a user name in it is not allowed (RFC 9110, section 4.2.4).
 pub(super) fn is_authority(text: &str) -> bool {
     let (host, port) = split_port(text);
@@ -14,19 +16,30 @@ pub(super) fn is_authority(text: &str) -> bool {
     good_host && port.is_none_or(|port| port.is_empty() || is_port(port))
 }
 
+/// Whether a browser sends it from Vigie's own page, or no browser does: other sites must not make a
+/// visitor's browser ask for reloads.
+pub(super) fn is_from_here(head: &Head<'_>) -> bool {
+    let site = head
+        .sec_fetch_site
+        .is_none_or(|site| matches!(site, b"same-origin" | b"none"));
+    site && head
+        .origin
+        .is_none_or(|origin| is_own_origin(origin, head.host))
+}
+
 /// Whether `origin` is Vigie itself: its authority is that of `host`, and an IP address or `localhost`.
 /// A name could have been made to point here by whoever owns it (DNS rebinding).
-pub(super) fn is_own_origin(origin: &[u8], host: &str) -> bool {
+fn is_own_origin(origin: &[u8], host: &str) -> bool {
     let Some((scheme, authority)) = std::str::from_utf8(origin)
         .ok()
         .and_then(|origin| origin.split_once("://"))
     else {
         return false;
     };
-    let default_port = if scheme.eq_ignore_ascii_case("https") {
-        "443"
-    } else {
-        "80"
+    let default_port = match scheme {
+        "http" => "80",
+        "https" => "443",
+        _ => return false,
     };
     let (theirs, ours) = (split_port(authority), split_port(host));
     let port = |port: Option<&str>| {
@@ -112,6 +125,8 @@ mod tests {
             ("http://evil.test:80", "evil.test:80"),
             ("http://127.0.0.1", ""),
             ("http://127.0.0.1@evil", "127.0.0.1"),
+            ("chrome-extension://127.0.0.1", "127.0.0.1"),
+            ("http://localhost", ""),
         ] {
             assert!(!own(origin, host), "{origin} {host}");
         }

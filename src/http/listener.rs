@@ -22,6 +22,10 @@ use crate::config::Address;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
+/// What the system keeps of an answer that a client does not take, in bytes.
+const SEND_BUFFER: usize = 64 * 1024;
+/// So many connections are let in before those who are there have their turn.
+const ACCEPTS_A_TURN: usize = 64;
 /// When there is no descriptor or memory for a connection, some may be given back within this time.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -57,6 +61,9 @@ impl Listener {
         }
         // Connections inherit it. Without it small answers wait for the client's acknowledgements.
         sockopt::set_tcp_nodelay(&socket, true)?;
+        // Connections inherit this too. The system would take megabytes for a client that reads nothing,
+        // and not say for as long that one reads slowly.
+        sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
         rustix::net::bind(&socket, &address)?;
         rustix::net::listen(&socket, BACKLOG)?;
         let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
@@ -87,13 +94,14 @@ impl Listener {
     /// Accepts connections, for ever.
     pub async fn accept_all(&self, shared: &Arc<Shared>) {
         let mut short = false;
-        loop {
+        for count in 1_usize.. {
             match self.accept().await {
                 Ok(stream) => {
                     short = false;
                     welcome(stream, shared);
-                    // However many come, those who are there have their turn between.
-                    smol::future::yield_now().await;
+                    if count.is_multiple_of(ACCEPTS_A_TURN) {
+                        smol::future::yield_now().await;
+                    }
                 }
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
                 Err(error) => {

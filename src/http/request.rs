@@ -16,7 +16,8 @@ const LONGEST_NAME: usize = 255;
 /// What is to be done for a request, and how the answer is to be sent.
 pub(super) struct Request {
     work: Work,
-    head_only: bool,
+    /// Whether it asks by HEAD, so that no body follows.
+    pub(super) head_only: bool,
     fate: Fate,
     /// What it asks for, for the log; made only when that tells of requests.
     about: Option<Box<str>>,
@@ -60,10 +61,10 @@ impl Request {
     }
 
     /// A request that cannot be read.
-    pub(super) fn refused(refusal: Refusal) -> Self {
+    pub(super) fn refused(refusal: Refusal, head_only: bool) -> Self {
         Self {
             work: Work::Refuse(refusal),
-            head_only: false,
+            head_only,
             fate: Fate::Close,
             about: None,
         }

@@ -9,6 +9,7 @@ use super::{Failure, Found, Reader, Reading};
 use crate::blocking::{Lane, Stuck};
 use crate::lines;
 use crate::regular_file::{self, Unreadable};
+use crate::wording::shorten;
 use crate::yaml::{self, Field, Value};
 
 /// A file of endpoint lines.
@@ -22,6 +23,8 @@ pub struct File {
     pub timeout: Duration,
 }
 
+/// Errors show so many characters of the path.
+const LONGEST_PATH: usize = 255;
 const KEYS: [&str; 3] = ["path", "max_size", "timeout"];
 const MAX_SIZE: u64 = 4 << 20;
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -80,11 +83,8 @@ pub struct FileReader {
 
 impl FileReader {
     /// Makes it ready; opens nothing.
-    pub fn new(settings: File) -> Self {
-        Self {
-            settings,
-            lane: Lane::default(),
-        }
+    pub fn new(settings: File, lane: Lane) -> Self {
+        Self { settings, lane }
     }
 
     async fn read_whole(&self, default_port: NonZeroU16) -> Found {
@@ -117,7 +117,10 @@ impl FileReader {
 
 impl Reader for FileReader {
     fn read(&self, default_port: NonZeroU16) -> Reading<'_> {
-        let subject = format!("file {}", self.settings.path.display());
+        let subject = format!(
+            "file {}",
+            shorten(&self.settings.path.to_string_lossy(), LONGEST_PATH)
+        );
         Box::pin(async move {
             self.read_whole(default_port)
                 .await
@@ -147,7 +150,7 @@ fn advise(error: &Unreadable, max_size: u64) -> String {
         Unreadable::TooLarge => {
             format!("{error}; it may have {max_size} bytes: shorten it, or raise max_size")
         }
-        Unreadable::Changed => format!("{error}; write a new file and rename it over the old one"),
+        Unreadable::Restless => format!("{error}; write a new file and rename it over the old one"),
         Unreadable::NotRegular(_) => format!("{error}; correct its path"),
         _ if error.is_missing() => format!("{error}; create it, or correct its path"),
         _ if error.is_denied() => format!("{error}; let the user that runs Vigie read it"),

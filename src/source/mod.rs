@@ -11,6 +11,7 @@ use std::num::NonZeroU16;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use crate::blocking::Lane;
 use crate::endpoint::Endpoint;
 use crate::yaml;
 use crate::yaml::{Field, Mapping};
@@ -35,10 +36,18 @@ pub enum Source {
 }
 
 impl Source {
-    /// Makes it ready to be read.
-    pub fn build(&self) -> Arc<dyn Reader> {
+    /// Makes it ready to be read. What may block runs on `lane`.
+    pub fn build(&self, lane: Lane) -> Arc<dyn Reader> {
         match self {
-            Self::File(file) => Arc::new(file::FileReader::new(file.clone())),
+            Self::File(file) => Arc::new(file::FileReader::new(file.clone(), lane)),
+        }
+    }
+
+    /// Whether both read the same place, though perhaps with other limits: then a read of one that
+    /// hangs holds up the other.
+    pub fn is_at_the_place_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(file), Self::File(other)) => file.path == other.path,
         }
     }
 }

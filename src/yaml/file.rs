@@ -22,7 +22,7 @@ pub fn read_file(path: &Path) -> Result<String, Diagnostic> {
 fn advise(error: &Unreadable) -> String {
     let right = match error {
         Unreadable::TooLarge => "a configuration has at most 16 MiB",
-        Unreadable::Changed => "try again when it is written",
+        Unreadable::Restless => "write a new file and rename it over the old one",
         _ if error.is_denied() => "let the user that runs Vigie read it",
         _ => "name a configuration file with -c FILE or VIGIE_CONFIG_PATH",
     };

@@ -51,7 +51,7 @@ pub(super) async fn serve(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) 
 pub(super) async fn refuse(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) {
     let mut connection = Connection::new(stream, shared, seat);
     connection
-        .work(Request::refused(Refusal::TooManyConnections))
+        .work(Request::refused(Refusal::TooManyConnections, false))
         .await;
 }
 
@@ -85,7 +85,15 @@ impl Connection {
             }
             Turn::Continue => Box::pin(self.send(Outgoing::whole(CONTINUE.to_vec()))).await,
             Turn::Write(outgoing, fate) => Box::pin(self.finish_answer(outgoing, fate)).await,
-            Turn::Work(request) => Box::pin(self.work(request)).await,
+            Turn::Work(request) => {
+                let goes_on = Box::pin(self.work(request)).await;
+                if goes_on && !self.unread {
+                    self.wait_for(Wait::Idle, self.now());
+                }
+                // What is ready at once would never let the others have a turn.
+                smol::future::yield_now().await;
+                goes_on
+            }
             Turn::Finish => Box::pin(self.finish()).await,
             Turn::Gone => false,
         }
@@ -112,7 +120,6 @@ impl Connection {
 
     /// Sends an answer to its end; whether that succeeded.
     async fn send(&mut self, mut outgoing: Outgoing) -> bool {
-        self.wait_for(Wait::Answer, self.now());
         loop {
             match outgoing.send(&self.stream) {
                 Ok(true) => return true,

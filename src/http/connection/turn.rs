@@ -17,8 +17,9 @@ use crate::http::seats::Wait;
 use crate::http::shared::Scratch;
 use crate::service::Listed;
 
-/// So many answers a turn; then the other connections have theirs.
-const ANSWERS_A_TURN: usize = 16;
+/// So many answers a turn; then the other connections have theirs. A thousand clients that ask without
+/// end hold up each other's answers by a thousand turns.
+const ANSWERS_A_TURN: usize = 2;
 
 /// What a turn ends with.
 pub(super) enum Turn {
@@ -92,18 +93,23 @@ impl Connection {
         }
         match turn {
             Turn::Read => self.settle(now, answered),
+            Turn::Continue => {
+                self.settle(now, answered);
+                Turn::Continue
+            }
             turn => turn,
         }
     }
 
     /// Nothing more will come.
     fn ended(&mut self) -> Turn {
-        let begun = self.begun.take().is_some() || guard::has_begun(&self.input);
+        let begun = self.begun.take().map(|begun| begun.request.head_only);
+        let head_only = begun.unwrap_or(guard::asks_for_head(&self.input));
         if matches!(self.wait, Wait::First | Wait::Request) && self.shared.seats.is_late(self.seat)
         {
-            Turn::Work(Request::refused(Refusal::TooSlow))
-        } else if begun {
-            Turn::Work(Request::refused(Refusal::CutShort))
+            Turn::Work(Request::refused(Refusal::TooSlow, head_only))
+        } else if begun.is_some() || guard::has_begun(&self.input) {
+            Turn::Work(Request::refused(Refusal::CutShort, head_only))
         } else {
             Turn::Gone
         }
@@ -134,7 +140,10 @@ impl Connection {
             let (head, length) = match guard::parse(desk.bytes) {
                 Ok(Some(parsed)) => parsed,
                 Ok(None) => return Turn::Read,
-                Err(refusal) => return Turn::Work(Request::refused(refusal)),
+                Err(refusal) => {
+                    let head_only = guard::asks_for_head(desk.bytes);
+                    return Turn::Work(Request::refused(refusal, head_only));
+                }
             };
             desk.bytes = &desk.bytes[length..];
             let fate = self.fate(&head);
@@ -173,7 +182,9 @@ impl Connection {
             return Turn::Read;
         };
         match begun.body.take(desk.bytes) {
-            Err(refusal) => return Turn::Work(Request::refused(refusal)),
+            Err(refusal) => {
+                return Turn::Work(Request::refused(refusal, begun.request.head_only));
+            }
             Ok(taken) => {
                 desk.bytes = &desk.bytes[taken..];
                 // Who has sent some of it does not wait.

@@ -26,7 +26,7 @@ pub type Stream = Async<OwnedFd>;
 /// How long a refused client may take to read why.
 const LINGER: Duration = Duration::from_secs(2);
 /// So many connections beyond the limit are kept open until they have read that it is reached.
-const MAX_REFUSED: usize = 64;
+pub const MAX_REFUSED: usize = 64;
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,17 +1,21 @@
 //! Lines on standard error, which may be a closed pipe, a full disk or a reader that sleeps.
 
+mod writer;
+
 use std::fmt;
-use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use log::kv::{Key, Value, VisitSource};
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use rustix::event::{PollFd, PollFlags, poll};
 
+use self::writer::Writer;
 use crate::clock;
+use crate::wording::count;
 
-/// A pipe that is writable takes so many bytes at once (PIPE_BUF); longer lines are cut.
+/// A pipe takes so many bytes in one piece (PIPE_BUF); longer lines are cut.
 const LONGEST: usize = 4096;
+/// How long the end of the process waits for its last lines.
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// How a log line is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,17 +31,22 @@ pub enum Format {
 pub fn start(level: LevelFilter, format: Format) {
     let logger = Box::leak(Box::new(Logger {
         format,
-        lost: AtomicU64::new(0),
+        writer: Box::leak(Box::default()),
     }));
     if log::set_logger(logger).is_ok() {
         log::set_max_level(level);
     }
 }
 
+/// Gives the last lines the time to be written, but not for long: who does not take them must not keep
+/// the process from ending.
+pub fn finish() {
+    log::logger().flush();
+}
+
 struct Logger {
     format: Format,
-    /// Lines that standard error did not take.
-    lost: AtomicU64,
+    writer: &'static Writer,
 }
 
 impl Log for Logger {
@@ -49,25 +58,24 @@ impl Log for Logger {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let lost = self.lost.swap(0, Ordering::Relaxed);
-        if lost > 0
-            && !write(&self.line(
+        let lost = self.writer.take_lost();
+        if lost > 0 {
+            self.writer.push(self.line(
                 Level::Warn,
-                &format_args!("{lost} log lines were lost"),
+                &format_args!("{} lost", count(lost, "log line")),
                 &[],
-            ))
-        {
-            self.lost.fetch_add(lost, Ordering::Relaxed);
+            ));
         }
         let mut fields = Fields::default();
         // The visitor takes every field.
         let _ = record.key_values().visit(&mut fields);
-        if !write(&self.line(record.level(), record.args(), &fields.0)) {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-        }
+        self.writer
+            .push(self.line(record.level(), record.args(), &fields.0));
     }
 
-    fn flush(&self) {}
+    fn flush(&self) {
+        self.writer.flush(LAST_WORDS);
+    }
 }
 
 impl Logger {
@@ -116,14 +124,14 @@ fn json(text: &str) -> String {
     miniserde::json::to_string(text)
 }
 
-/// One record is one line, and moves no cursor.
+/// One record is one line, and nothing in it moves a cursor or turns the direction of writing.
 fn escaped(message: &str) -> String {
     let mut line = String::with_capacity(message.len());
     for c in message.chars() {
         match c {
             '\n' => line.push_str(" | "),
-            c if c.is_control() => line.extend(c.escape_default()),
-            c => line.push(c),
+            '\'' | '"' | '\\' => line.push(c),
+            c => line.extend(c.escape_debug()),
         }
     }
     line
@@ -135,18 +143,6 @@ fn cut(mut text: String, longest: usize) -> String {
         text.push('…');
     }
     text
-}
-
-/// Writes a line if that neither fails nor waits: the server goes on without its log.
-fn write(line: &str) -> bool {
-    let stderr = std::io::stderr();
-    let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
-    let now = rustix::event::Timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    let writable = poll(&mut ready, Some(&now)).is_ok_and(|count| count > 0);
-    writable && stderr.lock().write_all(line.as_bytes()).is_ok()
 }
 
 #[derive(Default)]
