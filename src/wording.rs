@@ -59,7 +59,7 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance <= 1 + nearest.chars().count() / 4).then_some(nearest)
 }
 
-/// Names the nearest known word, if one is near, and all of them: `did you mean "file"? Known are ...`.
+/// Names the nearest known word, if one is near, and all of them: `did you mean file? Known are ...`.
 pub fn suggest(word: &str, known: &[&str]) -> String {
     let all = known.join(", ");
     match nearest(word, known) {
@@ -80,6 +80,13 @@ mod tests {
         );
         assert_eq!(quote(&"ü".repeat(80)), format!("\"{}\"", "ü".repeat(80)));
         assert_eq!(quote(&"ü".repeat(81)), format!("\"{}…\"", "ü".repeat(80)));
+    }
+
+    #[test]
+    fn an_error_of_the_system_is_shown_without_its_number() {
+        let missing = io::Error::from_raw_os_error(2);
+        assert_eq!(without_number(&missing), "No such file or directory");
+        assert_eq!(without_number(&io::Error::other("a word")), "a word");
     }
 
     #[test]
