@@ -165,10 +165,10 @@ mod tests {
             ),
             "c.yml:2:20: max_connections: 0 is wrong here: write a whole number from 1 to 1000000\n\
              c.yml:3:20: request_timeout: 0s is wrong here: write a duration from 1ms to 365d\n\
-             c.yml:4:18: write_timeout: 5 is wrong here: a bare number is no duration, write 5s, 300ms or 1m30s\n\
+             c.yml:4:18: write_timeout: 5 is wrong here: a bare number is no duration, write 5s, 300ms or 1m30s (units d, h, m, s, ms)\n\
              c.yml:5:17: idle_timeout: 366d is wrong here: write a duration from 1ms to 365d\n\
              c.yml:6:21: shutdown_timeout: 400d is wrong here: write a duration from 0s to 365d\n\
-             c.yml:7:19: shutdown_delay: -1s is wrong here: write a duration as 5s, 300ms or 1m30s"
+             c.yml:7:19: shutdown_delay: -1s is wrong here: write a duration as 5s, 300ms or 1m30s, with the units d, h, m, s, ms, no blank, no fraction"
         );
     }
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 use super::cache;
 use crate::slot::Policy;
 use crate::source::{self, Source};
+use crate::wording::quote;
 use crate::yaml::{Entry, Field, Key, Mapping, Reader};
 
 /// One service, as it is configured.
@@ -48,13 +49,11 @@ fn parse(
     reader: &mut Reader<'_>,
 ) -> Option<Service> {
     let named = check(&entry.key, reader);
-    let keys = reader.mapping(
-        Field {
-            name: &entry.key.text,
-            node: &entry.node,
-        },
-        known,
-    );
+    let field = Field {
+        name: &entry.key.text,
+        node: &entry.node,
+    };
+    let keys = reader.mapping_but(field, known, source::planned);
     let default_port = keys
         .get("default_port")
         .map_or(Some(DEFAULT_PORT), |field| port(field, reader));
@@ -93,15 +92,15 @@ fn check(name: &Key, reader: &mut Reader<'_>) -> Option<Box<str>> {
 fn source(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) -> Option<Source> {
     match source::parse(keys, reader) {
         Some(read) => read,
-        // What is wrong with it has been said.
-        None if source::keys().any(|key| keys.may_hold(key)) => None,
+        // An unknown key was meant to be it, as an error says already.
+        None if keys.is_doubtful() => None,
         None => {
-            let known = source::keys().collect::<Vec<_>>().join(", ");
-            let name_shown = crate::wording::quote(&name.text);
-            reader.error(
-                name.position,
-                format!("the service {name_shown} has no source: set one of {known}"),
+            let known = source::keys().collect::<Vec<_>>().join(" or ");
+            let message = format!(
+                "the service {} has no source: set {known}",
+                quote(&name.text)
             );
+            reader.error(name.position, message);
             None
         }
     }
@@ -180,16 +179,30 @@ mod tests {
     fn a_service_needs_a_source() {
         assert_eq!(
             bad("services: {a: {cache_ttl: 1s}}"),
-            "c.yml:1:12: the service \"a\" has no source: set one of file"
+            "c.yml:1:12: the service \"a\" has no source: set file"
         );
         assert_eq!(
             bad("services: {a: }"),
-            "c.yml:1:12: the service \"a\" has no source: set one of file"
+            "c.yml:1:12: the service \"a\" has no source: set file"
         );
         assert_eq!(
             bad("services: {a: {fil: x}, a: {file: y}}"),
             "c.yml:1:16: unknown key \"fil\": did you mean file? Known are file, default_port, cache_ttl, max_stale\n\
              c.yml:1:25: the key \"a\" is set twice, first in line 1: remove one"
+        );
+        assert_eq!(
+            bad("services: {a: {cache_tll: 1s}}"),
+            "c.yml:1:16: unknown key \"cache_tll\": did you mean cache_ttl? Known are file, default_port, cache_ttl, max_stale"
+        );
+    }
+
+    #[test]
+    fn a_source_that_is_planned_is_no_slip_of_the_pen() {
+        assert_eq!(
+            bad("services:\n  a: {dns: x}\n  b: {url: x}\n  c: {kubernetes: x}\n"),
+            "c.yml:2:7: unknown key \"dns\": the only source today is file\n\
+             c.yml:3:7: unknown key \"url\": the only source today is file\n\
+             c.yml:4:7: unknown key \"kubernetes\": the only source today is file"
         );
     }
 }

@@ -60,6 +60,17 @@ const KINDS: [(&str, Parse); 1] = [("file", |field, reader| {
     file::File::parse(field, reader).map(Source::File)
 })];
 
+/// Kinds of source that Vigie will have and has not yet.
+const PLANNED: [&str; 3] = ["kubernetes", "url", "dns"];
+
+/// What to say of a key that names a source which is not there yet.
+pub fn planned(key: &str) -> Option<String> {
+    let known: Vec<&str> = keys().collect();
+    PLANNED
+        .contains(&key)
+        .then(|| format!("the only source today is {}", known.join(", ")))
+}
+
 /// The keys that name a source, the one that wins first.
 pub fn keys() -> impl Iterator<Item = &'static str> {
     KINDS.into_iter().map(|(key, _)| key)

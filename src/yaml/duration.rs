@@ -3,11 +3,14 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::read::digits;
+use super::digits::digits;
 
 /// How to write one.
-pub(super) const RIGHT: &str = "write a duration as 5s, 300ms or 1m30s";
-const BARE: &str = "a bare number is no duration, write 5s, 300ms or 1m30s";
+pub(super) const RIGHT: &str =
+    "write a duration as 5s, 300ms or 1m30s, with the units d, h, m, s, ms, no blank, no fraction";
+const BARE: &str = "a bare number is no duration, write 5s, 300ms or 1m30s (units d, h, m, s, ms)";
+/// Words for no time at all, which is written as a duration too.
+const NONE: [&str; 5] = ["off", "no", "none", "false", "never"];
 const ORDER: &str = "write each unit once and the larger first, as in 1m30s";
 const LARGE: &str = "that is too long, write a duration as 5s, 300ms or 1m30s";
 
@@ -59,6 +62,11 @@ fn part(text: &str) -> Result<(u64, u64, &str), &'static str> {
         None if number.is_empty() => Err(RIGHT),
         None => Err(LARGE),
     }
+}
+
+/// Whether the text is a word for no time at all.
+pub(super) fn is_none(text: &str) -> bool {
+    NONE.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
 /// Says which durations are allowed.

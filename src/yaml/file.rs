@@ -6,7 +6,7 @@ use super::diagnostic::{Diagnostic, Position};
 use crate::regular_file::{self, Unreadable};
 
 /// The most bytes a file may have.
-pub const LARGEST_FILE: u64 = 16 << 20;
+const LARGEST_FILE: u64 = 16 << 20;
 
 /// The text of a regular file of at most 16 MiB. Anything else is refused at once, without waiting
 /// for a writer: a folder, a FIFO, a device.

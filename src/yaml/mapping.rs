@@ -3,18 +3,10 @@
 use std::collections::HashMap;
 
 use super::diagnostic::Position;
-use super::node::{Entry, Node, Value};
+use super::field::Field;
+use super::node::{Entry, Value};
 use super::read::Reader;
 use crate::wording::{LONGEST_QUOTE, nearest, quote, shorten, suggest};
-
-/// A value with the name it has in messages.
-#[derive(Clone, Copy, Debug)]
-pub struct Field<'a> {
-    /// The key it stands under.
-    pub name: &'a str,
-    /// The value.
-    pub node: &'a Node,
-}
 
 /// A mapping whose keys have been checked.
 #[derive(Debug)]
@@ -22,6 +14,8 @@ pub struct Mapping<'a> {
     entries: &'a [Entry],
     /// Known keys that an unknown one was probably meant to be.
     meant: Vec<&'a str>,
+    /// Whether there are unknown keys.
+    strange: bool,
     /// Whether the mapping could not be read.
     broken: bool,
 }
@@ -41,6 +35,11 @@ impl<'a> Mapping<'a> {
     pub fn may_hold(&self, key: &str) -> bool {
         self.broken || self.meant.contains(&key)
     }
+
+    /// Whether an error says already that there is more in the mapping than could be read.
+    pub fn is_doubtful(&self) -> bool {
+        self.broken || self.strange
+    }
 }
 
 impl Reader<'_> {
@@ -48,27 +47,32 @@ impl Reader<'_> {
     ///
     /// Errors: another kind of value, a key twice, a key that is not known.
     pub fn mapping<'a>(&mut self, field: Field<'a>, known: &[&'a str]) -> Mapping<'a> {
+        self.mapping_but(field, known, |_| None)
+    }
+
+    /// The same, where `advice` says what to do about keys that are not known and no slip of the pen.
+    pub fn mapping_but<'a>(
+        &mut self,
+        field: Field<'a>,
+        known: &[&'a str],
+        advice: impl Fn(&str) -> Option<String>,
+    ) -> Mapping<'a> {
         let entries = self.entries(field);
         let mut meant = Vec::new();
-        for Entry { key, .. } in entries
-            .iter()
-            .filter(|entry| !known.contains(&&*entry.key.text))
-        {
-            meant.extend(nearest(&key.text, known));
-            self.error(
-                key.position,
-                format!(
-                    "unknown key {}: {}",
-                    quote(&key.text),
-                    suggest(&key.text, known)
-                ),
-            );
+        let unknown = |entry: &&Entry| !known.contains(&&*entry.key.text);
+        for Entry { key, .. } in entries.iter().filter(unknown) {
+            let right = advice(&key.text).unwrap_or_else(|| {
+                meant.extend(nearest(&key.text, known));
+                suggest(&key.text, known)
+            });
+            let message = format!("unknown key {}: {right}", quote(&key.text));
+            self.error(key.position, message);
         }
-        let broken = field.node.value == Value::Broken;
         Mapping {
             entries,
             meant,
-            broken,
+            strange: entries.iter().any(|entry| unknown(&entry)),
+            broken: field.node.value == Value::Broken,
         }
     }
 

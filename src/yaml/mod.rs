@@ -7,7 +7,9 @@
 //! model has resolved a plain `0660` or `yes` before a visitor sees it, and knows no position of a key.
 
 mod diagnostic;
+mod digits;
 mod duration;
+mod field;
 mod file;
 mod mapping;
 mod node;
@@ -18,8 +20,9 @@ mod tests;
 mod tree;
 
 pub use diagnostic::{Diagnostic, Position};
-pub use file::{LARGEST_FILE, read_file};
-pub use mapping::{Field, Mapping};
+pub use field::Field;
+pub use file::read_file;
+pub use mapping::Mapping;
 pub use node::{Entry, Key, Node, Value};
 pub use read::Reader;
 pub use tree::parse;

@@ -1,14 +1,16 @@
 //! Typed reads of single values. Each gives `None` after noting what is wrong.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::diagnostic::{Diagnostic, Position};
-use super::mapping::Field;
+use super::digits::digits;
+use super::field::Field;
 use super::node::{Node, Value};
 use super::{duration, size};
-use crate::wording::{LONGEST_QUOTE, quote, shorten, suggest};
+use crate::wording::{LONGEST_QUOTE, count, quote, shorten, suggest};
 
 /// More errors than these help nobody, and would fill the memory.
 const MOST_ERRORS: usize = 10_000;
@@ -17,7 +19,11 @@ const MOST_ERRORS: usize = 10_000;
 #[derive(Debug)]
 pub struct Reader<'a> {
     folder: &'a Path,
-    errors: Vec<Diagnostic>,
+    /// In the order of the text and each once: a value that aliases repeat is read, and found wrong,
+    /// more than once.
+    errors: BTreeSet<Diagnostic>,
+    /// How many more there are.
+    dropped: usize,
     warnings: Vec<Diagnostic>,
     discreet: bool,
 }
@@ -27,16 +33,20 @@ impl<'a> Reader<'a> {
     pub fn new(folder: &'a Path) -> Self {
         Self {
             folder,
-            errors: Vec::new(),
+            errors: BTreeSet::new(),
+            dropped: 0,
             warnings: Vec::new(),
             discreet: false,
         }
     }
 
-    /// Notes an error; those beyond 10,000 are dropped.
+    /// Notes an error; those beyond 10,000 are only counted.
     pub fn error(&mut self, position: Position, message: impl Into<String>) {
+        let error = Diagnostic::at(position, message);
         if self.errors.len() < MOST_ERRORS {
-            self.errors.push(Diagnostic::at(position, message));
+            self.errors.insert(error);
+        } else if !self.errors.contains(&error) {
+            self.dropped += 1;
         }
     }
 
@@ -82,12 +92,17 @@ impl<'a> Reader<'a> {
         shorten(field.name, LONGEST_QUOTE)
     }
 
-    /// The errors in the order of the text, each once, and the warnings.
-    pub fn finish(mut self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
-        self.errors.sort();
-        // A value that aliases repeat is read, and found wrong, more than once.
-        self.errors.dedup();
-        (self.errors, self.warnings)
+    /// The errors in the order of the text, each once, and the warnings. Behind errors of which some
+    /// have been dropped stands how many.
+    pub fn finish(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+        let mut errors: Vec<Diagnostic> = self.errors.into_iter().collect();
+        if self.dropped > 0 {
+            let more = count(self.dropped, "more error");
+            errors.push(Diagnostic::whole(format!(
+                "{more} not shown: correct these first"
+            )));
+        }
+        (errors, self.warnings)
     }
 
     /// Text, as it is written: a plain `yes` or `5` too.
@@ -147,7 +162,10 @@ impl<'a> Reader<'a> {
         let text = self.text(field, &format!("write one of {}", words.join(", ")))?;
         match known.iter().find(|(word, _)| *word == text) {
             Some((_, meaning)) => Some(*meaning),
-            None => self.none(field, &suggest(text, &words)),
+            None => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
+                Some(word) => self.none(field, &format!("write {word}")),
+                None => self.none(field, &suggest(text, &words)),
+            },
         }
     }
 
@@ -161,6 +179,9 @@ impl<'a> Reader<'a> {
         match duration::parse(text) {
             Ok(duration) if range.contains(&duration) => Some(duration),
             Ok(_) => self.none(field, &duration::within(&range)),
+            Err(_) if duration::is_none(text) && range.contains(&Duration::ZERO) => {
+                self.none(field, "write 0s")
+            }
             Err(right) => self.none(field, right),
         }
     }
@@ -174,10 +195,4 @@ impl<'a> Reader<'a> {
             Err(right) => self.none(field, right),
         }
     }
-}
-
-/// Decimal digits and nothing else: no sign, no exponent, no underscore.
-pub(super) fn digits(text: &str) -> Option<u64> {
-    let decimal = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    decimal.then(|| text.parse().ok()).flatten()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::read::digits;
+use super::digits::digits;
 
 /// How to write one.
 pub(super) const RIGHT: &str = "write a size as 64KiB or 4MiB";

@@ -53,9 +53,9 @@ fn show(node: &Node) -> String {
 fn every_value_keeps_its_text_and_its_place() {
     assert_eq!(
         show(&tree(
-            "\u{feff}# first\na: yes\r\nb: [0660, 1e3, \"5\", ~]\nü: {x: null, : 'y'}\n? c\n: |\n  text\n"
+            "\u{feff}# first\na: yes\r\nb: [0660, 1e3, \"5\", ~]\nü: {x: null, '': 'y'}\n? c\n: |\n  text\n"
         )),
-        "2:1:{a@2:1=2:4:yes b@3:1=3:4:[3:5:0660 3:11:1e3 3:16:\"5\" 3:21:-] ü@4:1=4:4:{x@4:5=4:8:- @4:14=4:16:\"y\"} c@5:3=7:3:\"text\\n\"}"
+        "2:1:{a@2:1=2:4:yes b@3:1=3:4:[3:5:0660 3:11:1e3 3:16:\"5\" 3:21:-] ü@4:1=4:4:{x@4:5=4:8:- @4:14=4:18:\"y\"} c@5:3=7:3:\"text\\n\"}"
     );
     assert_eq!(show(&tree("")), "1:1:-");
 }
@@ -97,6 +97,77 @@ fn what_yaml_allows_and_a_configuration_has_no_use_for_is_named() {
             .iter()
             .all(|error| error.starts_with(":1:1: this is not YAML: "))
     );
+}
+
+#[test]
+fn a_key_that_yaml_takes_for_nothing_is_to_be_quoted() {
+    let right =
+        "write text before the colon, and put a name such as null or ~ in quotes".to_owned();
+    assert_eq!(
+        errors("null: 1\n~: 2\n: 3\n"),
+        [1, 2, 3].map(|line| format!(":{line}:1: this key is nothing to YAML: {right}"))
+    );
+    assert_eq!(show(&tree("'null': 1")), "1:1:{null@1:1=1:9:1}");
+}
+
+#[test]
+fn an_address_in_brackets_that_is_no_yaml_is_to_be_quoted() {
+    let right = "; put an address that begins with [ in quotes";
+    for text in [
+        "a: [::]:80\n",
+        "x:\n  a: [::1]:80 # note\n",
+        "x:\n- [2001:db8::1]:80\n- y\n",
+        "x: {a: [::]:80, b: c}\n",
+    ] {
+        let errors = errors(text);
+        assert!(
+            errors.iter().all(|error| error.ends_with(right)),
+            "{errors:?}"
+        );
+    }
+    for text in ["a: [::]:x\n", "a: [b]:80\n", "a: [\n", "a: b [::]:80: c\n"] {
+        let errors = errors(text);
+        assert!(
+            errors.iter().all(|error| !error.ends_with(right)),
+            "{errors:?}"
+        );
+    }
+}
+
+#[test]
+fn words_that_are_written_otherwise_elsewhere_say_how_they_are_written_here() {
+    let mut reader = Reader::new(Path::new(""));
+    let year = Duration::from_secs(365 * 86_400);
+    for word in ["off", "Never", "FALSE"] {
+        let node = tree(word);
+        let field = Field {
+            name: "ttl",
+            node: &node,
+        };
+        reader.duration(field, Duration::ZERO..=year);
+        reader.duration(field, Duration::from_millis(1)..=year);
+        reader.choice(field, &[("off", 0), ("never", 1), ("false", 2)]);
+    }
+    let (errors, _) = reader.finish();
+    let units = "write a duration as 5s, 300ms or 1m30s, with the units d, h, m, s, ms, no blank, no fraction";
+    let right = |word: &str, right: &str| format!(":1:1: ttl: {word} is wrong here: {right}");
+    let want = [
+        right("FALSE", "write 0s"),
+        right("FALSE", units),
+        right("FALSE", "write false"),
+        right("Never", "write 0s"),
+        right("Never", units),
+        right("Never", "write never"),
+        right("off", "write 0s"),
+        right("off", units),
+    ];
+    for error in &want {
+        assert!(
+            errors.iter().any(|found| found.to_string() == *error),
+            "{error}"
+        );
+    }
+    assert_eq!(errors.len(), want.len(), "{errors:?}");
 }
 
 #[test]
@@ -204,7 +275,14 @@ fn errors_come_once_and_are_bounded() {
         },
         &["y"],
     );
-    assert_eq!(reader.finish().0.len(), 10_000);
+    let (errors, _) = reader.finish();
+    assert_eq!(errors.len(), 10_001);
+    assert_eq!(
+        errors.last(),
+        Some(&Diagnostic::whole(
+            "29999 more errors not shown: correct these first"
+        ))
+    );
 }
 
 /// Every read of every value.

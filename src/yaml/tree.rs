@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::net::SocketAddrV6;
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError};
 
@@ -21,7 +22,7 @@ const DEEPEST: usize = 64;
 pub fn parse(text: &str, reader: &mut Reader<'_>) -> Option<Node> {
     let mut builder = Builder::new(reader);
     let outcome = Parser::new_from_str_with_options(text, options()).try_for_each(|event| {
-        let (event, span) = event.map_err(|error| syntax(&error))?;
+        let (event, span) = event.map_err(|error| syntax(text, &error))?;
         builder.take(event, Position::from(&span.start))
     });
     let root = builder.root.take();
@@ -47,12 +48,26 @@ fn options() -> Options {
     }
 }
 
-fn syntax(error: &ScanError) -> Broken {
+fn syntax(text: &str, error: &ScanError) -> Broken {
     let position = Position::from(error.marker());
-    match error.kind() {
-        ErrorKind::RecursionLimitExceeded => too_deep(position),
-        _ => Broken(position, format!("this is not YAML: {}", error.info())),
+    if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {
+        return too_deep(position);
     }
+    let line = text.lines().nth(position.line as usize - 1);
+    let right = match line.is_some_and(holds_bracketed_address) {
+        true => "; put an address that begins with [ in quotes",
+        false => "",
+    };
+    let message = format!("this is not YAML: {}{right}", error.info());
+    Broken(position, message)
+}
+
+/// Whether the value of a line is an address as `[::1]:8080`, which YAML takes for a list and more.
+fn holds_bracketed_address(line: &str) -> bool {
+    let (before, value) = line.split_at(line.find('[').unwrap_or(line.len()));
+    let begins = before.trim_end().ends_with([':', '-']) && before.ends_with(' ');
+    let address = value.split([' ', ',', '}']).next();
+    begins && address.is_some_and(|address| address.parse::<SocketAddrV6>().is_ok())
 }
 
 fn too_deep(position: Position) -> Broken {
@@ -232,10 +247,11 @@ fn as_key(node: Node, reader: &mut Reader<'_>) -> Option<Key> {
     let position = node.position;
     match node.value {
         Value::Plain(text) | Value::Quoted(text) => Some(Key { position, text }),
-        Value::Null => Some(Key {
-            position,
-            text: "".into(),
-        }),
+        Value::Null => {
+            let message = "this key is nothing to YAML: write text before the colon, and put a name such as null or ~ in quotes";
+            reader.error(position, message);
+            None
+        }
         Value::Broken => None,
         Value::Sequence(_) | Value::Mapping(_) => {
             reader.error(
