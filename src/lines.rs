@@ -1,4 +1,4 @@
-//! Endpoint lines, `ADDRESS[:PORT] [WEIGHT]`: the text format of files, remote lists and TXT records.
+//! Endpoint lines, `ADDRESS[:PORT] [WEIGHT]`: the text format of files.
 
 use std::fmt;
 use std::num::NonZeroU16;
@@ -46,6 +46,20 @@ pub fn parse(text: &str, default_port: NonZeroU16) -> Result<Vec<Endpoint>, BadL
 /// Reads one endpoint; a line of nothing is an error. The error says what would be right.
 pub fn parse_line(line: &str, default_port: NonZeroU16) -> Result<Endpoint, &'static str> {
     let line = content(line);
+    read(line, default_port).map_err(|wrong| habit(line).unwrap_or(wrong))
+}
+
+/// What to do about a line that cannot be read because it is written as elsewhere.
+fn habit(line: &str) -> Option<&'static str> {
+    match () {
+        () if line.starts_with("http://") => Some("leave out http://"),
+        () if line.starts_with("https://") => Some("leave out https://"),
+        () if line.contains('#') => Some("a comment needs a blank before #"),
+        () => None,
+    }
+}
+
+fn read(line: &str, default_port: NonZeroU16) -> Result<Endpoint, &'static str> {
     let is_end = |byte: &u8| matches!(byte, b' ' | b'\t' | b',' | b';');
     let (place, rest) = split_at_byte(line, is_end);
     let (address, port) = parse_place(place, default_port)?;
@@ -155,7 +169,12 @@ fn parse_weight(rest: &str) -> Result<u32, &'static str> {
     if text.is_empty() && separated.is_none() {
         return Ok(0);
     }
-    let text = text.strip_prefix("weight=").unwrap_or(text);
+    let text = match text.strip_prefix("weight") {
+        Some(value) => value
+            .strip_prefix('=')
+            .ok_or("a weight is written weight=5, or as 5 alone")?,
+        None => text,
+    };
     digits(text)
         .and_then(|digits| digits.parse().ok())
         .ok_or("what follows the address is not one weight from 0 to 4294967295")
@@ -176,7 +195,7 @@ mod tests {
         NonZeroU16::new(number).expect("a port of the test is not 0")
     }
 
-    fn read(text: &str) -> Vec<(String, u16, u32)> {
+    fn all(text: &str) -> Vec<(String, u16, u32)> {
         let endpoints = parse(text, port(9000)).expect("the text of the test can be read");
         endpoints
             .iter()
@@ -201,7 +220,7 @@ mod tests {
             ("1.2.3.4a", 9000, u32::MAX),
         ];
         assert_eq!(
-            read(text),
+            all(text),
             want.map(|(address, port, weight)| (address.to_owned(), port, weight))
         );
     }
@@ -255,6 +274,26 @@ mod tests {
             parse_line(&format!("{}.a:80", "a".repeat(64)), port(80)).is_err(),
             "a label of 64 bytes"
         );
+    }
+
+    #[test]
+    fn what_is_written_as_elsewhere_says_how_it_is_written_here() {
+        for (line, right) in [
+            ("http://10.0.0.1:80", "leave out http://"),
+            ("https://web.example/", "leave out https://"),
+            ("10.0.0.1#note", "a comment needs a blank before #"),
+            ("10.0.0.1:80 3#note", "a comment needs a blank before #"),
+            (
+                "10.0.0.1 weight 5",
+                "a weight is written weight=5, or as 5 alone",
+            ),
+            (
+                "10.0.0.1, weight: 5",
+                "a weight is written weight=5, or as 5 alone",
+            ),
+        ] {
+            assert_eq!(parse_line(line, port(80)), Err(right), "{line}");
+        }
     }
 
     #[test]
