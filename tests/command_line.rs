@@ -139,6 +139,18 @@ fn a_usage_error_exits_2_and_says_what_would_be_right() {
             "vigie: unknown flag \"--verison\": did you mean --version? Known are -h, --help, --version; those of a command stand after it",
         ),
         (
+            &["-V"],
+            "vigie: unknown flag \"-V\": did you mean --version? Known are -h, --help, --version; those of a command stand after it",
+        ),
+        (
+            &["help", "serve", "x"],
+            "vigie help: unexpected argument \"x\": name one command",
+        ),
+        (
+            &["help", "--all"],
+            "vigie help: unexpected argument \"--all\": name one command",
+        ),
+        (
             &["serve", "--config-pat", "x"],
             "vigie serve: unknown flag \"--config-pat\": did you mean --config-path? Known are --config-path, -c, --help, -h",
         ),
@@ -280,7 +292,15 @@ fn get_tells_a_service_that_is_not_there_from_one_that_failed() {
         said(
             3,
             "",
-            "vigie get: service default: ./config.yml has no such service: name one that it lists\n"
+            "vigie get: ./config.yml has no service default: name a service: it has web, none, broken\n"
+        )
+    );
+    assert_eq!(
+        in_folder(&folder, &["get", "api"]),
+        said(
+            3,
+            "",
+            "vigie get: service api: ./config.yml has no such service: name a service: it has web, none, broken\n"
         )
     );
     let (code, stdout, stderr) = in_folder(&folder, &["get", "broken"]);
@@ -344,27 +364,84 @@ fn get_passes_on_what_a_server_says_is_wrong() {
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 29\r\n\r\n{\"error\":\"no \\u001b[2J web\"}\n";
     assert_eq!(
         against(unknown, &["get", "web"]).0,
-        said(3, "", "vigie get: service web: PEER: no \\u{1b}[2J web\n")
+        said(3, "", "vigie get: PEER: no \\u{1b}[2J web\n")
     );
     let none = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 16\r\n\r\n{\"error\":\"none\"}";
     let reason = "PEER: none\n";
     assert_eq!(
         against(none, &["get"]).0,
-        said(3, "", &format!("vigie get: service default: {reason}"))
+        said(3, "", &format!("vigie get: {reason}"))
     );
     assert_eq!(
         against(none, &["get", "web"]).0,
-        said(1, "", &format!("vigie get: service web: {reason}"))
+        said(1, "", &format!("vigie get: {reason}"))
     );
     let silent = b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(
         against(silent, &["get", "web"]).0,
         said(1, "", "vigie get: service web: PEER: it answered 500\n")
     );
-    let failed = b"HTTP/1.1 502 Bad Gateway\r\n\r\n{\"error\":\"the source is down\"}";
+    let failed = b"HTTP/1.1 502 Bad Gateway\r\n\r\n{\"error\":\"service web: the source is down\"}";
     assert_eq!(
         against(failed, &["get", "web"]).0,
-        said(1, "", "vigie get: service web: PEER: the source is down\n")
+        said(1, "", "vigie get: PEER: service web: the source is down\n")
+    );
+}
+
+#[test]
+fn get_without_a_service_names_the_first_ten() {
+    let folder = folder();
+    let config = |text: &str| fs::write(folder.path().join("config.yml"), text).expect("a file");
+    let wrong = "vigie get: ./config.yml has no service default: ";
+    let services: String = (0..12).map(|n| format!("  s{n}: {{file: x}}\n")).collect();
+    config(&format!("services:\n{services}"));
+    let right = "name a service: it has s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 and 2 more";
+    assert_eq!(
+        in_folder(&folder, &["get"]),
+        said(3, "", &format!("{wrong}{right}\n"))
+    );
+    config("services:\n");
+    let right = "add one, it has no services";
+    assert_eq!(
+        in_folder(&folder, &["get"]),
+        said(3, "", &format!("{wrong}{right}\n"))
+    );
+}
+
+#[test]
+fn where_nobody_is_the_way_to_somebody_is_named() {
+    let folder = folder();
+    let path = folder.path().join("v.sock");
+    let server = format!("unix:{}", path.display());
+    let there = "is Vigie running there? start it, or correct";
+    let missing = format!("{server}: connecting: No such file or directory; {there}");
+    assert_eq!(
+        vigie(&["health", "--server", &server]),
+        said(1, "", &format!("vigie health: {missing} --server\n"))
+    );
+    assert_eq!(
+        vigie(&["get", "--server", &server]),
+        said(
+            1,
+            "",
+            &format!("vigie get: service default: {missing} --server\n")
+        )
+    );
+    drop(UnixListener::bind(&path).expect("a listener"));
+    fs::write(
+        folder.path().join("config.yml"),
+        "server: {address: 'unix:v.sock'}\n",
+    )
+    .expect("a file");
+    assert_eq!(
+        in_folder(&folder, &["health"]),
+        said(
+            1,
+            "",
+            &format!(
+                "vigie health: unix:./v.sock: connecting: Connection refused; {there} server.address\n"
+            )
+        )
     );
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lexopt::{Arg, Parser};
 
 use super::Command;
-use super::get::Output;
+use super::form::Form;
 use super::server::Server;
 use crate::wording::{quote, suggest};
 
@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     /// A running server to ask.
     pub(super) server: Option<Server>,
     /// How endpoints are printed.
-    pub(super) output: Option<Output>,
+    pub(super) form: Option<Form>,
     /// The name of a service.
     pub(super) service: Option<String>,
 }
@@ -114,7 +114,7 @@ impl Arguments {
         match flag {
             "config-path" => self.config = Some(value.into()),
             "server" => self.server = Some(Server::parse(&text(value)?)?),
-            _ => self.output = Some(Output::parse(&text(value)?)?),
+            _ => self.form = Some(Form::parse(&text(value)?)?),
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::server::Server;
+use crate::wording::without_number;
 
 /// What a server answered.
 #[derive(Debug)]
@@ -27,10 +28,22 @@ const LARGEST: usize = 64 << 20;
 const MOST_HEADERS: usize = 100;
 
 /// Sends `GET target` and takes the whole answer, all within `patience`. Errors name the step that
-/// failed; a body that is cut short is one.
-pub(super) fn ask(server: &Server, target: &str, patience: Duration) -> Result<Answer, String> {
+/// failed; a body that is cut short is one. Where nobody is at the place, they say to start Vigie there
+/// or to do what `or_else` says.
+pub(super) fn ask(
+    server: &Server,
+    target: &str,
+    patience: Duration,
+    or_else: &str,
+) -> Result<Answer, String> {
     let deadline = Instant::now() + patience;
-    let mut line = Line::connect(server, deadline).map_err(|error| step("connecting", &error))?;
+    let mut line = Line::connect(server, deadline).map_err(|error| {
+        let failed = step("connecting", &error);
+        match is_nobody(&error) {
+            true => format!("{failed}; is Vigie running there? start it, or {or_else}"),
+            false => failed,
+        }
+    })?;
     // HTTP/1.0, so that the server neither chunks its answer nor keeps the connection.
     let request = format!(
         "GET {target} HTTP/1.0\r\nHost: localhost\r\nAccept: application/json\r\nConnection: close\r\n\r\n"
@@ -43,8 +56,19 @@ pub(super) fn ask(server: &Server, target: &str, patience: Duration) -> Result<A
 fn step(step: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!("{step}: timed out"),
-        _ => format!("{step}: {error}"),
+        _ => format!("{step}: {}", without_number(error)),
     }
+}
+
+/// Whether an error of connecting says that nobody is there.
+fn is_nobody(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::NotFound
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+    )
 }
 
 fn receive(line: &mut Line) -> Result<Answer, String> {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use super::arguments::Arguments;
 use super::{Command, output};
 use crate::config;
+use crate::wording::count;
 
 pub(super) const COMMAND: Command = Command {
     name: "check-config",
@@ -43,9 +44,6 @@ fn run(arguments: Arguments) -> ExitCode {
             warning.labelled("warning")
         ));
     }
-    let count = match config.services.len() {
-        1 => "1 service".to_owned(),
-        many => format!("{many} services"),
-    };
-    output::print(format!("{}: good, {count}\n", path.display()).as_bytes())
+    let services = count(config.services.len(), "service");
+    output::print(format!("{}: good, {services}\n", path.display()).as_bytes())
 }

@@ -1,18 +1,20 @@
 //! `vigie get`: reads one service once, from its source or from a running server.
 
+mod problem;
 mod remote;
 
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 
+use self::problem::Problem;
 use super::arguments::Arguments;
+use super::form::Form;
 use super::{Command, output};
 use crate::blocking::Lane;
-use crate::config::{self, Config};
+use crate::config;
 use crate::endpoint::Endpoint;
-use crate::format::json;
-use crate::wording::{nearest, quote, shorten, suggest};
+use crate::wording::{LONGEST_QUOTE, nearest, quote, shorten};
 
 pub(super) const COMMAND: Command = Command {
     name: "get",
@@ -40,32 +42,20 @@ exit status: 0 printed, 1 failed, 2 usage, 3 no such service
 
 /// The service that is meant when none is named.
 const DEFAULT: &str = "default";
-
-/// How endpoints are printed.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Output {
-    Table,
-    Json,
-    Lines,
-}
-
-/// Why there is nothing to print.
-enum Problem {
-    /// The source, the server or the configuration failed.
-    Failed(String),
-    /// There is no such service.
-    Unknown(String),
-}
+/// An error shows so much of the name of a service: all of one that can be.
+const LONGEST_NAME: usize = 255;
+/// An error names so many services that there are.
+const MOST_NAMES: usize = 10;
 
 fn run(arguments: Arguments) -> ExitCode {
     let default = if std::io::stdout().is_terminal() {
-        Output::Table
+        Form::Table
     } else {
-        Output::Lines
+        Form::Lines
     };
-    let output = arguments.output.unwrap_or(default);
+    let form = arguments.form.unwrap_or(default);
     match endpoints(arguments) {
-        Ok(endpoints) => output.print(&endpoints),
+        Ok(endpoints) => form.print(&endpoints),
         Err(Problem::Failed(reason)) => {
             output::complain(&reason);
             ExitCode::FAILURE
@@ -78,107 +68,54 @@ fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn endpoints(arguments: Arguments) -> Result<Vec<Endpoint>, Problem> {
+    let named = arguments.service.as_deref();
+    // What errors about the service begin with.
+    let who = format!(
+        "vigie get: service {}",
+        shorten(named.unwrap_or(DEFAULT), LONGEST_NAME)
+    );
     match &arguments.server {
-        Some(server) => remote::read(server, arguments.service.as_deref()),
-        None => read(&arguments),
+        Some(server) => remote::read(server, named, &who),
+        None => read(&arguments.config_path(), named, &who),
     }
 }
 
-/// Reads the source of a service that the configuration names.
-fn read(arguments: &Arguments) -> Result<Vec<Endpoint>, Problem> {
-    let path = arguments.config_path();
-    let name = arguments.service.as_deref().unwrap_or(DEFAULT);
-    let who = prefix(name);
-    let config = config::load(&path).map_err(|errors| Problem::Failed(errors.to_string()))?;
-    let Some(service) = config
-        .services
-        .iter()
-        .find(|service| &*service.name == name)
-    else {
-        return Err(Problem::Unknown(unknown(name, &path, &config)));
+/// Reads the source of a service that the configuration names, without a name that of the default one.
+fn read(path: &Path, named: Option<&str>, who: &str) -> Result<Vec<Endpoint>, Problem> {
+    let config = config::load(path).map_err(|errors| Problem::Failed(errors.to_string()))?;
+    let name = named.unwrap_or(DEFAULT);
+    let names: Vec<&str> = config.services.iter().map(|known| &*known.name).collect();
+    let Some(service) = config.services.iter().find(|known| &*known.name == name) else {
+        let file = path.display();
+        return Err(Problem::Unknown(match named {
+            Some(name) => format!("{who}: {file} has no such service: {}", right(name, &names)),
+            None => format!(
+                "vigie get: {file} has no service {DEFAULT}: {}",
+                choice(&names)
+            ),
+        }));
     };
     let source = service.source.build(Lane::default());
     smol::block_on(source.read(service.default_port))
         .map_err(|failure| Problem::Failed(format!("{who}: {failure}")))
 }
 
-fn unknown(name: &str, path: &Path, config: &Config) -> String {
-    let names: Vec<&str> = config
-        .services
-        .iter()
-        .map(|service| &*service.name)
-        .collect();
-    let right = match nearest(name, &names) {
+/// What to do instead of naming a service that is not there.
+fn right(name: &str, known: &[&str]) -> String {
+    match nearest(name, known) {
         Some(near) => format!("did you mean {}?", quote(near)),
-        None => "name one that it lists".into(),
-    };
-    format!(
-        "{}: {} has no such service: {right}",
-        prefix(name),
-        path.display()
-    )
-}
-
-/// What errors about a service begin with.
-fn prefix(name: &str) -> String {
-    format!("vigie get: service {}", shorten(name, 255))
-}
-
-impl Output {
-    const KNOWN: [(&str, Self); 3] = [
-        ("table", Self::Table),
-        ("json", Self::Json),
-        ("lines", Self::Lines),
-    ];
-
-    pub(super) fn parse(word: &str) -> Result<Self, String> {
-        let known = Self::KNOWN.iter().find(|(name, _)| *name == word);
-        known.map(|(_, output)| *output).ok_or_else(|| {
-            let names = Self::KNOWN.map(|(name, _)| name);
-            format!("unknown format {}: {}", quote(word), suggest(word, &names))
-        })
-    }
-
-    fn print(self, endpoints: &[Endpoint]) -> ExitCode {
-        let bytes = match self {
-            Self::Table if endpoints.is_empty() => {
-                output::complain("no endpoints");
-                return ExitCode::SUCCESS;
-            }
-            Self::Table => table(endpoints).into_bytes(),
-            Self::Json => json::render(endpoints),
-            Self::Lines => lines(endpoints).into_bytes(),
-        };
-        output::print(&bytes)
+        None => choice(known),
     }
 }
 
-/// `ADDRESS:PORT WEIGHT`, one endpoint a line.
-fn lines(endpoints: &[Endpoint]) -> String {
-    endpoints
-        .iter()
-        .map(|endpoint| format!("{endpoint} {}\n", endpoint.weight))
-        .collect()
-}
-
-/// Aligned columns under their names.
-fn table(endpoints: &[Endpoint]) -> String {
-    let widest = endpoints
-        .iter()
-        .map(|endpoint| endpoint.address.as_str().len())
-        .max()
-        .unwrap_or_default()
-        .max("ADDRESS".len());
-    let row = |address: &str, port: &str, weight: &str| {
-        format!("{address:widest$}  {port:>5}  {weight:>10}\n")
-    };
-    let head = row("ADDRESS", "PORT", "WEIGHT");
-    let rows = endpoints.iter().map(|endpoint| {
-        row(
-            endpoint.address.as_str(),
-            &endpoint.port.to_string(),
-            &endpoint.weight.to_string(),
-        )
-    });
-    std::iter::once(head).chain(rows).collect()
+/// What can be named.
+fn choice(known: &[&str]) -> String {
+    let first = known.iter().take(MOST_NAMES);
+    let shown: Vec<String> = first.map(|name| shorten(name, LONGEST_QUOTE)).collect();
+    let all = shown.join(", ");
+    match known.len().checked_sub(MOST_NAMES) {
+        _ if known.is_empty() => "add one, it has no services".into(),
+        None | Some(0) => format!("name a service: it has {all}"),
+        Some(more) => format!("name a service: it has {all} and {more} more"),
+    }
 }

@@ -45,11 +45,11 @@ fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn check(arguments: Arguments) -> Result<(), String> {
-    let server = match arguments.server {
-        Some(server) => server,
-        None => configured(&arguments)?,
+    let (server, or_else) = match arguments.server {
+        Some(server) => (server, "correct --server"),
+        None => (configured(&arguments)?, "correct server.address"),
     };
-    let answer = ask(&server, "/readyz", PATIENCE)
+    let answer = ask(&server, "/readyz", PATIENCE, or_else)
         .map_err(|reason| format!("vigie health: {server}: {reason}"))?;
     match answer.status {
         200 => Ok(()),

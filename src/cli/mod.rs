@@ -5,6 +5,7 @@
 mod arguments;
 mod ask;
 mod check_config;
+mod form;
 mod get;
 mod health;
 mod output;
@@ -100,18 +101,28 @@ impl Command {
 
 /// `vigie help [COMMAND]`.
 fn help(mut parser: Parser) -> Result<ExitCode, Usage> {
-    let help = match parser
-        .next()
-        .map_err(|error| Usage::of("vigie help", error))?
-    {
+    let wrong = |error| Usage::of("vigie help", error);
+    let mut text = HELP;
+    match parser.next().map_err(wrong)? {
         Some(Arg::Value(word)) => {
-            find(&word.to_string_lossy())
-                .ok_or_else(|| unknown_command(&word))?
-                .help
+            let command = find(&word.to_string_lossy()).ok_or_else(|| unknown_command(&word))?;
+            text = command.help;
         }
-        _ => HELP,
-    };
-    Ok(output::print(help.as_bytes()))
+        Some(Arg::Short('h') | Arg::Long("help")) | None => {}
+        Some(flag) => return Err(unexpected(&flag)),
+    }
+    match parser.next().map_err(wrong)? {
+        Some(more) => Err(unexpected(&more)),
+        None => Ok(output::print(text.as_bytes())),
+    }
+}
+
+/// What `vigie help` has no use for.
+fn unexpected(argument: &Arg<'_>) -> Usage {
+    Usage(format!(
+        "vigie help: unexpected argument {}: name one command",
+        quote(&arguments::written(argument))
+    ))
 }
 
 fn find(name: &str) -> Option<&'static Command> {
@@ -134,7 +145,10 @@ fn unknown_command(word: &OsString) -> Usage {
 
 fn unknown_flag(flag: &Arg<'_>) -> Usage {
     let flag = arguments::written(flag);
-    let known = suggest(&flag, &["-h", "--help", "--version"]);
+    let known = match &*flag {
+        "-v" | "-V" => "did you mean --version? Known are -h, --help, --version".into(),
+        _ => suggest(&flag, &["-h", "--help", "--version"]),
+    };
     Usage(format!(
         "vigie: unknown flag {}: {known}; those of a command stand after it",
         quote(&flag)

@@ -25,7 +25,8 @@ flags:
   -c, --config-path FILE  the configuration file; without it VIGIE_CONFIG_PATH, else ./config.yml
   -h, --help              print this
 
-exit status: 0 ended by a signal, 1 a bad configuration or an address in use, 2 usage
+exit status: 0 ended by a signal, 1 a bad configuration, an address in use, or a
+second signal, 2 usage
 ";
 
 fn run(arguments: Arguments) -> ExitCode {

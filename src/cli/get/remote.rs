@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use miniserde::{Deserialize, json};
 
-use super::{Problem, prefix};
+use super::problem::Problem;
 use crate::cli::ask::{Answer, ask};
 use crate::cli::server::Server;
 use crate::endpoint::{Address, Endpoint};
@@ -30,21 +30,29 @@ struct Refusal {
     error: String,
 }
 
-/// Asks a server for a service, without a name for its default one.
-pub(super) fn read(server: &Server, name: Option<&str>) -> Result<Vec<Endpoint>, Problem> {
-    let who = prefix(name.unwrap_or(super::DEFAULT));
-    let failed = |reason: &str| Problem::Failed(format!("{who}: {server}: {reason}"));
-    let answer = ask(server, &target(name), PATIENCE).map_err(|reason| failed(&reason))?;
-    match (answer.status, name) {
-        (200, _) => endpoints(&answer.body).ok_or_else(|| {
-            failed("the answer is no list of endpoints: name the address of a Vigie")
-        }),
-        (404, _) | (400, None) => Err(Problem::Unknown(format!(
-            "{who}: {server}: {}",
-            sentence(&answer)
-        ))),
-        _ => Err(failed(&sentence(&answer))),
+/// Asks a server for a service, without a name for its default one. `who` is what errors about the
+/// service begin with.
+pub(super) fn read(
+    server: &Server,
+    name: Option<&str>,
+    who: &str,
+) -> Result<Vec<Endpoint>, Problem> {
+    let about = |reason: &str| format!("{who}: {server}: {reason}");
+    let answer = ask(server, &target(name), PATIENCE, "correct --server")
+        .map_err(|reason| Problem::Failed(about(&reason)))?;
+    if answer.status == 200 {
+        let no_list = "the answer is no list of endpoints: name the address of a Vigie";
+        return endpoints(&answer.body).ok_or_else(|| Problem::Failed(about(no_list)));
     }
+    let message = match sentence(&answer) {
+        // It names the service itself where it is about one.
+        Some(sentence) => format!("vigie get: {server}: {sentence}"),
+        None => about(&format!("it answered {}", answer.status)),
+    };
+    Err(match (answer.status, name) {
+        (404, _) | (400, None) => Problem::Unknown(message),
+        _ => Problem::Failed(message),
+    })
 }
 
 fn target(name: Option<&str>) -> String {
@@ -66,12 +74,10 @@ fn percent_encode(text: &str) -> String {
 }
 
 /// What the server says is wrong, safe to show.
-fn sentence(answer: &Answer) -> String {
-    let text = std::str::from_utf8(&answer.body).ok();
-    match text.and_then(|text| json::from_str::<Refusal>(text).ok()) {
-        Some(refusal) => shorten(&refusal.error, LONGEST_ERROR),
-        None => format!("it answered {}", answer.status),
-    }
+fn sentence(answer: &Answer) -> Option<String> {
+    let text = std::str::from_utf8(&answer.body).ok()?;
+    let refusal: Refusal = json::from_str(text).ok()?;
+    Some(shorten(&refusal.error, LONGEST_ERROR))
 }
 
 /// The list, each endpoint checked; `None` when anything in it is no endpoint.
