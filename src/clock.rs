@@ -1,4 +1,5 @@
-//! The only reader of time. Everything else takes `now` as an argument or asks a [`Clock`].
+//! The only reader of time in the server. Everything else takes `now` as an argument or asks a [`Clock`].
+//! A command that asks a server keeps its own deadline.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

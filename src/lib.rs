@@ -6,13 +6,13 @@
 //! | --- | --- |
 //! | [`cli`] | the command line, one file a command |
 //! | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
-//! | [`wording`] | the words of messages: quotes made safe, the nearest known word |
+//! | [`wording`] | the words of messages: text from outside made safe, the nearest known word |
 //! | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
 //! | [`endpoint`] | an endpoint: address, port, weight |
-//! | [`lines`] | endpoint lines, the text format of files and remote lists |
+//! | [`lines`] | endpoint lines, the text format of files |
 //! | [`blocking`] | work that a file system may hang, on threads of its own |
 //! | [`regular_file`] | regular files, read whole and bounded |
-//! | [`clock`] | the only reader of time, and a manual one for tests |
+//! | [`clock`] | the only reader of time in the server, and a manual one for tests |
 //! | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
 //! | [`mod@format`] | endpoints as bytes, one file an answer format |
 //! | [`slot`] | the memory of one service: freshness, single flight, the last good list |
