@@ -4,18 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{Setup, Vigie, skip};
+use crate::support::{Setup, Vigie};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The blocks of README.md that are fenced as a language, each with its line number; none before there is a README.
-fn blocks(promise: &str, language: &str) -> Vec<(usize, String)> {
-    let Ok(readme) = fs::read_to_string(root().join("README.md")) else {
-        skip(promise, "there is no README.md yet");
-        return Vec::new();
-    };
+/// The blocks of README.md that are fenced as a language, each with its line number; at least one.
+fn blocks(language: &str) -> Vec<(usize, String)> {
+    let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
     let mut blocks = Vec::new();
     let mut lines = readme.lines().enumerate();
     while let Some((number, line)) = lines.next() {
@@ -78,9 +75,29 @@ fn every_sample_is_a_valid_configuration() {
 
 #[test]
 fn every_configuration_that_the_readme_shows_is_valid() {
-    for (line, block) in blocks("the configurations of the README", "yaml") {
+    for (line, block) in blocks("yaml") {
         let setup = Setup::services("").file("config.yml", block);
         assert_valid(&format!("README.md:{line}"), &setup.path("config.yml"));
+    }
+}
+
+#[test]
+fn the_errors_that_the_readme_shows_are_those_of_the_file_beside_them() {
+    let (files, errors) = (blocks("yaml with errors"), blocks("text of errors"));
+    assert_eq!(files.len(), errors.len());
+    for ((line, file), (_, errors)) in files.into_iter().zip(errors) {
+        let setup = Setup::services("").file("config.yml", file);
+        let output = Command::new(env!("CARGO_BIN_EXE_vigie"))
+            .args(["check-config", "-c", "config.yml"])
+            .current_dir(setup.path(""))
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "README.md:{line}");
+        assert_eq!(
+            String::from_utf8(output.stderr).unwrap(),
+            errors,
+            "README.md:{line}"
+        );
     }
 }
 
@@ -157,7 +174,7 @@ fn commands(block: &str) -> Vec<(&str, Vec<&str>)> {
 
 #[test]
 fn every_request_that_the_readme_shows_is_answered_as_it_shows() {
-    let blocks = blocks("the requests of the README", "console");
+    let blocks = blocks("console");
     let requests: Vec<_> = blocks
         .iter()
         .flat_map(|(line, block)| {
@@ -169,9 +186,6 @@ fn every_request_that_the_readme_shows_is_answered_as_it_shows() {
             command.starts_with("curl ") && command.contains("127.0.0.1:8080")
         })
         .collect();
-    if blocks.is_empty() {
-        return;
-    }
     assert!(
         !requests.is_empty(),
         "README.md shows no curl of 127.0.0.1:8080"
