@@ -1,14 +1,28 @@
-//! The flags of all commands: one spelling, one meaning.
+//! What a command is, and the flags of all of them: one spelling, one meaning.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use lexopt::{Arg, Parser};
 
-use super::Command;
 use super::form::Form;
 use super::server::Server;
 use crate::wording::{quote, suggest};
+
+/// One command: its name, the flags it takes, and what it does.
+pub(super) struct Command {
+    /// How it is called.
+    pub(super) name: &'static str,
+    /// One screen.
+    pub(super) help: &'static str,
+    /// Long names without the dashes; `help` goes without saying.
+    pub(super) flags: &'static [&'static str],
+    /// Whether the name of a service may follow.
+    pub(super) takes_service: bool,
+    /// Does it.
+    pub(super) run: fn(Arguments) -> ExitCode,
+}
 
 /// What stands after a command.
 #[derive(Debug, Default)]

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use super::arguments::Arguments;
-use super::{Command, output};
+use super::arguments::{Arguments, Command};
+use super::output;
 use crate::config;
 use crate::wording::count;
 

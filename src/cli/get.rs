@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use self::problem::Problem;
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Command};
 use super::form::Form;
-use super::{Command, output};
+use super::output;
 use crate::blocking::Lane;
 use crate::config;
 use crate::endpoint::Endpoint;

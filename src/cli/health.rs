@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, Command};
 use super::ask::ask;
+use super::output;
 use super::server::Server;
-use super::{Command, output};
 use crate::config;
 
 pub(super) const COMMAND: Command = Command {

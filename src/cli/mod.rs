@@ -19,19 +19,7 @@ use std::process::ExitCode;
 use lexopt::{Arg, Parser};
 
 use crate::wording::{quote, suggest};
-use arguments::{Arguments, Usage};
-
-/// One command: its name, the flags it takes, and what it does.
-struct Command {
-    name: &'static str,
-    /// One screen.
-    help: &'static str,
-    /// Long names without the dashes; `help` goes without saying.
-    flags: &'static [&'static str],
-    /// Whether the name of a service may follow.
-    takes_service: bool,
-    run: fn(Arguments) -> ExitCode,
-}
+use arguments::{Arguments, Command, Usage};
 
 const COMMANDS: [Command; 5] = [
     serve::COMMAND,

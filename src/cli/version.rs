@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use super::arguments::Arguments;
-use super::{Command, output};
+use super::arguments::{Arguments, Command};
+use super::output;
 
 pub(super) const COMMAND: Command = Command {
     name: "version",
