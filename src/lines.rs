@@ -30,12 +30,13 @@ pub fn parse(text: &str, default_port: NonZeroU16) -> Result<Vec<Endpoint>, BadL
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut endpoints = Vec::new();
     for (index, line) in text.split('\n').enumerate() {
+        let line = line.strip_suffix('\r').unwrap_or(line);
         let content = content(line);
         if !content.is_empty() {
             let bad = |reason| BadLine {
                 number: index + 1,
                 reason,
-                line: quote(line.trim()),
+                line: quote(trim(line)),
             };
             endpoints.push(parse_line(content, default_port).map_err(bad)?);
         }
@@ -98,7 +99,7 @@ fn content(line: &str) -> &str {
 }
 
 fn trim(text: &str) -> &str {
-    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r');
+    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t');
     let begin = text
         .as_bytes()
         .iter()
@@ -259,6 +260,10 @@ mod tests {
             "ü.example",
             "10.0.0.1\u{a0}3",
             "10.0.0.1\r3",
+            "10.0.0.1 \r3",
+            "\r#",
+            "\r\r",
+            "\u{a0}",
         ];
         for line in bad {
             let error = parse(&format!("10.0.0.1\n{line}\n"), port(80)).expect_err(line);

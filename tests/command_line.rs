@@ -359,6 +359,14 @@ fn get_asks_a_server_for_a_service_by_its_escaped_name() {
 }
 
 #[test]
+fn get_says_that_a_list_only_stands_in() {
+    let stale = b"HTTP/1.1 200 OK\r\nVigie-Stale: 7\r\nVigie-Error: service web: down\r\nContent-Length: 3\r\n\r\n[]\n";
+    let warning =
+        "vigie get: PEER: the last good list stands in, 7 s past its ttl: service web: down\n";
+    assert_eq!(against(stale, &["get", "web"]).0, said(0, "", warning));
+}
+
+#[test]
 fn get_passes_on_what_a_server_says_is_wrong() {
     let unknown =
         b"HTTP/1.1 404 Not Found\r\nContent-Length: 29\r\n\r\n{\"error\":\"no \\u001b[2J web\"}\n";
@@ -376,11 +384,15 @@ fn get_passes_on_what_a_server_says_is_wrong() {
         against(none, &["get", "web"]).0,
         said(1, "", &format!("vigie get: {reason}"))
     );
-    let silent = b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n";
-    assert_eq!(
-        against(silent, &["get", "web"]).0,
-        said(1, "", "vigie get: service web: PEER: it answered 500\n")
-    );
+    for (silent, status) in [
+        (&b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n"[..], 500),
+        (b"HTTP/1.1 404 x\r\nContent-Length: 6\r\n\r\n<html>", 404),
+    ] {
+        let error = format!(
+            "vigie get: service web: PEER: it answered {status}: name the address of a Vigie\n"
+        );
+        assert_eq!(against(silent, &["get", "web"]).0, said(1, "", &error));
+    }
     let failed = b"HTTP/1.1 502 Bad Gateway\r\n\r\n{\"error\":\"service web: the source is down\"}";
     assert_eq!(
         against(failed, &["get", "web"]).0,

@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::server::Server;
-use crate::wording::without_number;
+use crate::wording::{shorten, without_number};
 
 /// What a server answered.
 #[derive(Debug)]
 pub(super) struct Answer {
     /// The status code.
     pub(super) status: u16,
+    /// How many seconds a list that stands in is past its ttl, and why it stands in.
+    pub(super) stale: Option<(String, String)>,
     /// The whole body.
     pub(super) body: Vec<u8>,
 }
@@ -26,6 +28,8 @@ const LARGEST_HEAD: usize = 64 << 10;
 const LARGEST: usize = 64 << 20;
 /// The most headers of an answer.
 const MOST_HEADERS: usize = 100;
+/// A reason is shown to this many characters.
+const LONGEST_REASON: usize = 1000;
 
 /// Sends `GET target` and takes the whole answer, all within `patience`. Errors name the step that
 /// failed; a body that is cut short is one. Where nobody is at the place, they say to start Vigie there
@@ -102,6 +106,7 @@ fn receive(line: &mut Line) -> Result<Answer, String> {
 /// The head of an answer, as far as it matters here.
 struct Head {
     status: u16,
+    stale: Option<(String, String)>,
     /// Where the body begins.
     body: usize,
     /// How long it is; `None` when it ends with the connection.
@@ -135,6 +140,7 @@ impl Head {
         }
         Ok(Some(Self {
             status: response.code.unwrap_or_default(),
+            stale: stale(response.headers),
             body,
             length,
         }))
@@ -150,9 +156,26 @@ impl Head {
         body.truncate(self.length.unwrap_or(usize::MAX));
         Answer {
             status: self.status,
+            stale: self.stale.clone(),
             body,
         }
     }
+}
+
+fn stale(headers: &[httparse::Header<'_>]) -> Option<(String, String)> {
+    let value = |name: &str| {
+        let header = headers
+            .iter()
+            .find(|header| header.name.eq_ignore_ascii_case(name))?;
+        Some(shorten(
+            &String::from_utf8_lossy(header.value),
+            LONGEST_REASON,
+        ))
+    };
+    Some((
+        value("Vigie-Stale")?,
+        value("Vigie-Error").unwrap_or_default(),
+    ))
 }
 
 fn content_length(value: &[u8]) -> Option<usize> {

@@ -7,6 +7,7 @@ use super::arguments::{Arguments, Command};
 use super::ask::ask;
 use super::output;
 use super::server::Server;
+use crate::blocking::Lane;
 use crate::config;
 
 pub(super) const COMMAND: Command = Command {
@@ -60,7 +61,13 @@ fn check(arguments: Arguments) -> Result<(), String> {
 }
 
 fn configured(arguments: &Arguments) -> Result<Server, String> {
-    let config = config::load(&arguments.config_path()).map_err(|errors| errors.to_string())?;
+    let path = arguments.config_path();
+    // The file system of the configuration may hang.
+    let lane = Lane::default();
+    let load = lane.run(PATIENCE, move || config::load(&path));
+    let loaded = smol::block_on(load)
+        .map_err(|stuck| format!("vigie health: reading the configuration: {stuck}"))?;
+    let config = loaded.map_err(|errors| errors.to_string())?;
     let first = config
         .server
         .addresses

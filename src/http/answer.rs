@@ -96,16 +96,15 @@ fn number(out: &mut Vec<u8>, name: &str, value: u64) {
     field(out, name, itoa::Buffer::new().format(value));
 }
 
-/// The value of a field holds visible ASCII; anything else is escaped.
+/// The value of a field holds visible ASCII; anything else is escaped. Proxies have little room for it.
 fn visible(text: &str) -> String {
-    let escaped = |c: char| {
-        if matches!(c, ' '..='~') {
-            c.to_string()
-        } else {
-            c.escape_default().to_string()
-        }
-    };
-    text.chars().map(escaped).collect()
+    const LONGEST: usize = 1000;
+    let escaped = text.chars().flat_map(|c| {
+        let plain = matches!(c, ' '..='~').then_some(c);
+        let escape = plain.is_none().then(|| c.escape_default());
+        plain.into_iter().chain(escape.into_iter().flatten())
+    });
+    escaped.take(LONGEST).collect()
 }
 
 /// The value of `Date`, formatted once a second.

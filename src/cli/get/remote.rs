@@ -7,6 +7,7 @@ use miniserde::{Deserialize, json};
 
 use super::problem::Problem;
 use crate::cli::ask::{Answer, ask};
+use crate::cli::output;
 use crate::cli::server::Server;
 use crate::endpoint::{Address, Endpoint};
 use crate::wording::shorten;
@@ -40,15 +41,23 @@ pub(super) fn read(
     let about = |reason: &str| format!("{who}: {server}: {reason}");
     let answer = ask(server, &target(name), PATIENCE, "correct --server")
         .map_err(|reason| Problem::Failed(about(&reason)))?;
+    if let Some((seconds, reason)) = &answer.stale {
+        let stands_in = format!("the last good list stands in, {seconds} s past its ttl: {reason}");
+        output::complain(&format!("vigie get: {server}: {stands_in}"));
+    }
     if answer.status == 200 {
         let no_list = "the answer is no list of endpoints: name the address of a Vigie";
         return endpoints(&answer.body).ok_or_else(|| Problem::Failed(about(no_list)));
     }
-    let message = match sentence(&answer) {
-        // It names the service itself where it is about one.
-        Some(sentence) => format!("vigie get: {server}: {sentence}"),
-        None => about(&format!("it answered {}", answer.status)),
+    let Some(sentence) = sentence(&answer) else {
+        let other = "name the address of a Vigie";
+        return Err(Problem::Failed(about(&format!(
+            "it answered {}: {other}",
+            answer.status
+        ))));
     };
+    // It names the service itself where it is about one.
+    let message = format!("vigie get: {server}: {sentence}");
     Err(match (answer.status, name) {
         (404, _) | (400, None) => Problem::Unknown(message),
         _ => Problem::Failed(message),
