@@ -2,32 +2,30 @@
 //!
 //! This page is the map of the house.
 //!
-//! | room | what lives there |
-//! | --- | --- |
-//! | [`cli`] | the command line, one file a command |
-//! | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
-//! | [`wording`] | the words of messages: text from outside made safe, the nearest known word |
-//! | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
-//! | [`endpoint`] | an endpoint: address, port, weight |
-//! | [`lines`] | endpoint lines, the text format of files |
-//! | [`blocking`] | work that a file system may hang, on threads of its own |
-//! | [`regular_file`] | regular files, read whole and bounded |
-//! | [`clock`] | the only reader of time in the server, and a manual one for tests |
-//! | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
-//! | [`mod@format`] | endpoints as bytes, one file an answer format |
-//! | [`slot`] | the memory of one service: freshness, single flight, the last good list |
-//! | [`service`] | a name, its source and its slot |
-//! | [`catalog`] | all services, and the one pointer that a reload swaps |
-//! | [`http`] | bytes to a vetted request, its route, its answer, the connection and the listener |
-//! | [`reload`] | one reload at a time, shared by those who ask |
-//! | [`log`] | lines on standard error |
-//! | [`signal`] | SIGHUP, SIGTERM and SIGINT as events |
-//! | [`server`] | wires it all together: the one place with an executor |
+//! | floor | room | what lives there |
+//! | --- | --- | --- |
+//! | 9 | [`cli`] | the command line, one file a command |
+//! | 8 | [`server`] | wires it all together: the one place with an executor |
+//! | 7 | [`http`] | bytes to a vetted request, its route, its answer, the connection and the listener |
+//! | 6 | [`reload`] | one reload at a time, shared by those who ask |
+//! | 6 | [`signal`] | SIGHUP, SIGTERM and SIGINT as events |
+//! | 5 | [`catalog`] | all services, and the one pointer that a reload swaps |
+//! | 4 | [`service`] | a name, its source and its slot |
+//! | 3 | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
+//! | 2 | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
+//! | 2 | [`slot`] | the memory of one service: freshness, single flight, the last good list |
+//! | 2 | [`mod@format`] | endpoints as bytes, one file an answer format |
+//! | 2 | [`log`] | lines on standard error |
+//! | 1 | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
+//! | 1 | [`lines`] | endpoint lines, the text format of files |
+//! | 1 | [`blocking`] | work that a file system may hang, on threads of its own |
+//! | 0 | [`regular_file`] | regular files, read whole and bounded |
+//! | 0 | [`endpoint`] | an endpoint: address, port, weight |
+//! | 0 | [`clock`] | the only reader of time in the server, and a manual one for tests |
+//! | 0 | [`wording`] | the words of messages: text from outside made safe, the nearest known word |
 //!
-//! An arrow between rooms goes one way only:
-//! `cli -> server -> http -> reload -> catalog -> service -> slot -> clock`,
-//! `service -> source -> lines -> endpoint`, `service -> format -> endpoint`,
-//! `reload -> config -> source -> yaml`. Nothing points back.
+//! A room uses only rooms on floors below its own, and [`wording`]; a test holds this against the
+//! source.
 //!
 //! What you will not find: a pool of threads (a hung file system would fill it), a timer a
 //! connection ([`http::seats`] keeps time for all), a runtime beside smol, unsafe code.

@@ -12,6 +12,7 @@ mod deadlines;
 mod documents;
 mod hanging;
 mod headers;
+mod house;
 mod limits;
 mod listening;
 mod lists;
