@@ -123,7 +123,11 @@ impl Connection {
         loop {
             match outgoing.send(&self.stream) {
                 Ok(true) => return true,
-                Ok(false) => self.wait_for(Wait::Write, self.now()),
+                Ok(false) => {
+                    self.wait_for(Wait::Write, self.now());
+                    // A client that takes a long list as fast as it is sent must not keep others waiting.
+                    smol::future::yield_now().await;
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     if self.wait != Wait::Write {
                         self.wait_for(Wait::Write, self.now());
