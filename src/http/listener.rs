@@ -19,6 +19,7 @@ use super::connection;
 use super::seats::{Admission, Stream};
 use super::shared::Shared;
 use crate::config::Address;
+use crate::wording::without_number;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -28,6 +29,9 @@ const SEND_BUFFER: usize = 64 * 1024;
 const ACCEPTS_A_TURN: usize = 64;
 /// When there is no descriptor or memory for a connection, some may be given back within this time.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// It is told no more often than this.
+const SILENCE: Duration = Duration::from_secs(60);
 
 /// A bound address.
 pub struct Listener {
@@ -93,11 +97,11 @@ impl Listener {
 
     /// Accepts connections, for ever.
     pub async fn accept_all(&self, shared: &Arc<Shared>) {
-        let mut short = false;
+        let clock = &shared.runtime.clock;
+        let mut silent_until = clock.now();
         for count in 1_usize.. {
             match self.accept().await {
                 Ok(stream) => {
-                    short = false;
                     welcome(stream, shared);
                     if count.is_multiple_of(ACCEPTS_A_TURN) {
                         smol::future::yield_now().await;
@@ -105,17 +109,16 @@ impl Listener {
                 }
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
                 Err(error) => {
-                    if !std::mem::replace(&mut short, true) {
+                    let now = clock.now();
+                    if now >= silent_until {
+                        silent_until = now + SILENCE;
+                        let error = without_number(&error.into());
                         log::warn!(
                             "{}: accepting: {error}; new connections wait until that is over",
                             self.name
                         );
                     }
-                    shared
-                        .runtime
-                        .clock
-                        .sleep_until(shared.runtime.clock.now() + PAUSE)
-                        .await;
+                    clock.sleep_until(now + PAUSE).await;
                 }
             }
         }
