@@ -58,12 +58,25 @@ const REST: Duration = Duration::from_millis(100);
 /// So often it is looked at for that, which makes two seconds.
 const LOOKS: usize = 20;
 
-/// The bytes of a file, at most `largest` of them. One that somebody writes to at the moment is read
-/// when it is at rest.
+/// The bytes of a file, at most `largest` of them, as they are now: whoever asks says that it is
+/// written.
 pub fn read(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
+    read_whole(path, largest, |_| None)
+}
+
+/// The bytes of a file, at most `largest` of them. One that somebody may be writing to at the moment
+/// is read when it is at rest.
+pub fn read_at_rest(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
+    read_whole(path, largest, rest_of)
+}
+
+/// How long a file must be left alone before it is read, if it must.
+type Rest = fn(&Metadata) -> Option<Duration>;
+
+fn read_whole(path: &Path, largest: u64, rest: Rest) -> Result<Vec<u8>, Unreadable> {
     let mut seen = None;
     for _ in 0..LOOKS {
-        match look(path, largest, seen)? {
+        match look(path, largest, rest, seen)? {
             Look::Whole(bytes) => return Ok(bytes),
             Look::Written { file, rest } => {
                 seen = Some(file);
@@ -87,14 +100,14 @@ enum Look {
 
 /// Reads what is there now. When another file than the one `seen` before is in the place, it was put
 /// there by a rename, and is taken for whole however young it is.
-fn look(path: &Path, largest: u64, seen: Option<u64>) -> Result<Look, Unreadable> {
+fn look(path: &Path, largest: u64, rest: Rest, seen: Option<u64>) -> Result<Look, Unreadable> {
     // Opening a device can do things to it, so look first; what is opened is looked at again.
     regular(&fs::metadata(path).map_err(Unreadable::Open)?)?;
     let mut file = open(path).map_err(Unreadable::Open)?;
     let before = file.metadata().map_err(Unreadable::Read)?;
     regular(&before)?;
     let renamed = seen.is_some_and(|seen| seen != before.ino());
-    if let Some(rest) = rest_of(&before).filter(|_| !renamed) {
+    if let Some(rest) = rest(&before).filter(|_| !renamed) {
         return Ok(Look::Written {
             file: before.ino(),
             rest,

@@ -135,8 +135,8 @@ fn unreadable(reason: String) -> Failure {
 
 /// The text of the file, whole. A writer that is caught in the middle is a failure.
 fn read_text(path: &Path, max_size: u64) -> Result<String, Failure> {
-    let bytes =
-        regular_file::read(path, max_size).map_err(|error| unreadable(advise(&error, max_size)))?;
+    let bytes = regular_file::read_at_rest(path, max_size)
+        .map_err(|error| unreadable(advise(&error, max_size)))?;
     if bytes.is_empty() {
         return Err(unreadable(
             "reading: it has no byte, so a writer may be at work; for an empty list write a comment".into(),
