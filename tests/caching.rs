@@ -268,7 +268,7 @@ fn a_list_that_is_replaced_by_rename_is_never_seen_in_between() {
     poll_during(&vigie, |i| {
         vigie
             .setup
-            .write("web.txt", format!("10.0.0.{}\n", i % 2 + 1))
+            .write_now("web.txt", format!("10.0.0.{}\n", i % 2 + 1))
     });
 }
 

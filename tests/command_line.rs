@@ -1,6 +1,5 @@
 //! The command line: exit codes, what is printed where, and a server that answers badly.
 
-use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
@@ -9,6 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use tempfile::TempDir;
+
+use crate::support::write_at_rest;
 
 /// Exit code, standard output, standard error.
 type Ran = (Option<i32>, String, String);
@@ -40,7 +41,7 @@ fn said(code: i32, stdout: &str, stderr: &str) -> Ran {
 /// A folder with a configuration whose services are read from files.
 fn folder() -> TempDir {
     let folder = TempDir::new().expect("a folder");
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("a file");
+    let write = |name: &str, text: &str| write_at_rest(&folder.path().join(name), text);
     write("web.txt", "10.0.0.1:80 2\n[2001:db8::7]:8080 10\n");
     write("none.txt", "# nobody\n");
     write(
@@ -337,7 +338,7 @@ fn a_reader_that_goes_away_is_no_panic() {
 #[test]
 fn serve_refuses_a_bad_configuration() {
     let folder = folder();
-    fs::write(folder.path().join("config.yml"), "sevrer: 1\n").expect("a file");
+    write_at_rest(&folder.path().join("config.yml"), "sevrer: 1\n");
     let error = "./config.yml:1:1: unknown key \"sevrer\": did you mean server? Known are server, log, cache, disable_reload_by_request, services\n";
     assert_eq!(in_folder(&folder, &["serve"]), said(1, "", error));
 }
@@ -403,7 +404,7 @@ fn get_passes_on_what_a_server_says_is_wrong() {
 #[test]
 fn get_without_a_service_names_the_first_ten() {
     let folder = folder();
-    let config = |text: &str| fs::write(folder.path().join("config.yml"), text).expect("a file");
+    let config = |text: &str| write_at_rest(&folder.path().join("config.yml"), text);
     let wrong = "vigie get: ./config.yml has no service default: ";
     let services: String = (0..12).map(|n| format!("  s{n}: {{file: x}}\n")).collect();
     config(&format!("services:\n{services}"));
@@ -440,11 +441,10 @@ fn where_nobody_is_the_way_to_somebody_is_named() {
         )
     );
     drop(UnixListener::bind(&path).expect("a listener"));
-    fs::write(
-        folder.path().join("config.yml"),
+    write_at_rest(
+        &folder.path().join("config.yml"),
         "server: {address: 'unix:v.sock'}\n",
-    )
-    .expect("a file");
+    );
     assert_eq!(
         in_folder(&folder, &["health"]),
         said(
@@ -589,7 +589,7 @@ fn health_asks_the_first_address_of_the_configuration() {
         };
         let port = listener.local_addr().expect("an address").port();
         let text = format!("server: {{address: ['{wildcard}:{port}', '127.0.0.1:1']}}\n");
-        fs::write(folder.path().join("config.yml"), text).expect("a file");
+        write_at_rest(&folder.path().join("config.yml"), text);
         let served = thread::spawn(move || {
             let (mut stream, _): (TcpStream, _) = listener.accept().expect("a connection");
             serve(&mut stream, b"HTTP/1.1 200 OK\r\n\r\n")
@@ -602,11 +602,10 @@ fn health_asks_the_first_address_of_the_configuration() {
         served.join().expect("a request");
     }
     let bound = UnixListener::bind(folder.path().join("v.sock")).expect("a listener");
-    fs::write(
-        folder.path().join("config.yml"),
+    write_at_rest(
+        &folder.path().join("config.yml"),
         "server: {address: 'unix:v.sock'}\n",
-    )
-    .expect("a file");
+    );
     let served = thread::spawn(move || {
         serve(
             &mut bound.accept().expect("a connection").0,

@@ -9,11 +9,13 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
+use crate::support::write_at_rest;
+
 /// Runs check-config on a text in a folder of its own; `FILE` stands for the path in what comes back.
 fn check(text: &[u8]) -> (Option<i32>, String, String) {
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("config.yml");
-    fs::write(&file, text).expect("a file");
+    write_at_rest(&file, text);
     let output = check_file(&file);
     let shown =
         |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&file.display().to_string(), "FILE");

@@ -93,6 +93,7 @@ fn what_needs_a_restart_is_warned_of() {
             .file("a.txt", "10.0.0.1\n")
             .start();
         assert_eq!(vigie.reload().status, 200);
+        vigie.log.wait_for("reloaded");
         assert!(
             !vigie.log.text().contains("restart"),
             "nothing has changed yet"
@@ -211,7 +212,7 @@ fn reloads_that_arrive_during_one_share_the_next() {
     let many: String = (0..5_000)
         .map(|i| format!("s{i}: {{file: a.txt}}\n"))
         .collect();
-    let vigie = Setup::services(&many).file("a.txt", "10.0.0.1\n").start();
+    let mut vigie = Setup::services(&many).file("a.txt", "10.0.0.1\n").start();
     vigie
         .setup
         .write_services(&format!("{many}new: {{file: a.txt}}"));
@@ -225,16 +226,12 @@ fn reloads_that_arrive_during_one_share_the_next() {
             (200, "{\"services\":5001}\n")
         );
     }
-    let reloads = vigie
-        .log
-        .lines()
-        .iter()
-        .filter(|line| line.contains("reload"))
-        .count();
+    assert_eq!(vigie.stop(), Some(0));
+    let log = vigie.log.wait_for_end();
+    let reloads = log.lines().filter(|line| line.contains("reload")).count();
     assert!(
         (1..10).contains(&reloads),
-        "{reloads} reloads for 50 requests: {}",
-        vigie.log.text()
+        "{reloads} reloads for 50 requests: {log}"
     );
 }
 

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::{skip, wait_until};
+use super::{skip, wait_until, write_at_rest};
 
 /// A mount of a folder. Whoever opens a file in it while it hangs waits until it goes on.
 pub(crate) struct Hanging {
@@ -26,7 +26,7 @@ impl Hanging {
         let [behind, before] = ["behind", "before"].map(|name| folder.path().join(name));
         fs::create_dir(&behind).unwrap();
         fs::create_dir(&before).unwrap();
-        fs::write(behind.join(name), list).unwrap();
+        write_at_rest(&behind.join(name), list);
         let daemon = Command::new("bindfs")
             // Sizes are asked for each time, so that a changed list is read whole.
             .args(["-f", "--no-allow-other", "-o", "attr_timeout=0"])
@@ -46,7 +46,7 @@ impl Hanging {
 
     /// Writes a list past the mount, which may hang.
     pub(crate) fn write(&self, name: &str, list: &str) {
-        fs::write(self.folder.path().join("behind").join(name), list).unwrap();
+        write_at_rest(&self.folder.path().join("behind").join(name), list);
     }
 
     pub(crate) fn hang(&self) {

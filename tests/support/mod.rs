@@ -6,9 +6,11 @@ mod log;
 mod served;
 mod wire;
 
+use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) use hanging::Hanging;
 pub(crate) use served::{Setup, Vigie, connect_to};
@@ -24,6 +26,14 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}");
         thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Writes a file as if a minute ago: one that is younger is read when it has been at rest for a moment.
+pub(crate) fn write_at_rest(path: &Path, content: impl AsRef<[u8]>) {
+    fs::write(path, content).unwrap();
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(60))
+        .unwrap();
 }
 
 /// Says that a promise cannot be checked on this machine, past the capture of the test harness, so that it is seen.

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::log::Log;
-use super::{Answer, Connection, PATIENCE, wait_until};
+use super::{Answer, Connection, PATIENCE, wait_until, write_at_rest};
 
 /// A folder with a configuration and lists, from which a server starts.
 pub(crate) struct Setup {
@@ -78,8 +78,14 @@ impl Setup {
         self
     }
 
-    /// Replaces a file at once, so that no reader meets half of it.
+    /// Replaces a file at once, so that no reader meets half of it, by one that is not new.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        write_at_rest(&self.path(".new"), content);
+        fs::rename(self.path(".new"), self.path(name)).unwrap();
+    }
+
+    /// The same with a file that is new.
+    pub(crate) fn write_now(&self, name: &str, content: impl AsRef<[u8]>) {
         fs::write(self.path(".new"), content).unwrap();
         fs::rename(self.path(".new"), self.path(name)).unwrap();
     }
