@@ -170,6 +170,33 @@ fn ten_thousand_requests_wait_for_one_read() {
 }
 
 #[test]
+fn whoever_leaves_when_its_answer_is_there_keeps_it_from_nobody() {
+    // Some are woken by the end of the read and have not run yet: the first ones, all but the last of them, every
+    // second one, many more than are woken at once.
+    let leaves: [fn(usize) -> bool; 5] = [
+        |i| i < 1,
+        |i| i < 16,
+        |i| i < 15 || i == 16,
+        |i| i % 2 == 0,
+        |i| i < 900,
+    ];
+    for leaves in leaves {
+        let lab = Lab::new(SECOND, NEVER);
+        let asked: Vec<_> = (0..1_000).map(|_| lab.ask()).collect();
+        let read = lab.begun.try_recv().expect("a read is under way");
+        read.try_send(Ok("a")).expect("the read waits");
+        assert!(lab.executor.try_tick(), "the read ends");
+        assert!(lab.slot.fresh(lab.clock.now()).is_some(), "it has ended");
+        let (_, staying): (Vec<_>, Vec<_>) =
+            asked.into_iter().enumerate().partition(|(i, _)| leaves(*i));
+        lab.settle();
+        for (_, asked) in staying {
+            assert_eq!(lab.answer(asked), fresh("a", NEVER));
+        }
+    }
+}
+
+#[test]
 fn a_failure_is_not_kept_and_the_next_request_reads_again() {
     let lab = Lab::new(5 * SECOND, NEVER);
     lab.read("a");
