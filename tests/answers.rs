@@ -187,3 +187,58 @@ fn head_is_get_without_the_body() {
         304
     );
 }
+
+#[test]
+fn a_refusal_of_head_has_no_body() {
+    let vigie = Setup::services("").server("request_timeout: 300ms").start();
+    let long = format!("/livez HTTP/1.1\r\nHost: x\r\nX: {}", "x".repeat(20_000));
+    let refuse = |request: &str, status: u16| {
+        let mut connection = vigie.connect();
+        let answer = connection
+            .send(format!("HEAD {request}").as_bytes())
+            .receive_to("HEAD");
+        assert_eq!(answer.status, status, "{request:.80}");
+        (answer, connection)
+    };
+    for (request, status) in [
+        ("/nothing HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+        ("/services?service_name=x HTTP/1.1\r\nHost: x\r\n\r\n", 404),
+        ("/services HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        ("/reload HTTP/1.1\r\nHost: x\r\n\r\n", 405),
+    ] {
+        let (answer, mut connection) = refuse(request, status);
+        assert_eq!(answer.header("connection"), None, "{request}");
+        // A body would stand before the next answer.
+        assert_eq!(connection.ask("GET", "/livez", &[]).status, 200);
+    }
+    for (request, status) in [
+        ("/livez HTTP/1.1\r\n\r\n", 400),
+        ("livez HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        ("/livez HTTP/1.1\r\nHost: x\r\n", 408),
+        (
+            "/livez HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n",
+            408,
+        ),
+        (
+            "/livez HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n",
+            400,
+        ),
+        (
+            "/livez HTTP/1.1\r\nHost: x\r\nContent-Length: 65537\r\n\r\n",
+            413,
+        ),
+        (&format!("/{}", "x".repeat(20_000)), 414),
+        (&long, 431),
+        (
+            "/livez HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n",
+            501,
+        ),
+        ("/livez HTTP/2.0\r\nHost: x\r\n\r\n", 505),
+    ] {
+        let (answer, mut connection) = refuse(request, status);
+        assert_eq!(answer.header("connection"), Some("close"), "{request:.80}");
+        connection.half_close().wait_for_close();
+    }
+    let (_, mut connection) = refuse("/livez HTTP/1.1\r\nHost: x\r\n", 408);
+    connection.wait_for_close();
+}

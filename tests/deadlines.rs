@@ -1,5 +1,7 @@
 //! How long a client may take, and what it is told when it takes longer.
 
+use std::time::Duration;
+
 use crate::support::framing::statuses;
 use crate::support::{Connection, Setup, Vigie};
 
@@ -112,4 +114,24 @@ fn a_request_that_has_begun_is_not_idle() {
     busy.send(b"GET /livez HTTP/1.1\r\n");
     quiet.wait_for_close();
     assert_eq!(busy.send(b"Host: x\r\n\r\n").receive().status, 200);
+}
+
+#[test]
+fn a_client_that_expects_to_be_asked_for_its_body_gains_no_time() {
+    let vigie = serve("request_timeout: 600ms");
+    let mut expecting = vigie.connect();
+    expecting.send(b"POST /livez HTTP/1.1\r\nHost: x\r\n");
+    // The pace of the client, not a wait.
+    std::thread::sleep(Duration::from_millis(300));
+    let mut later = vigie.connect();
+    later.send(b"GET");
+    assert_eq!(vigie.get("/livez").status, 200, "the later one is let in");
+    expecting.send(b"Content-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+    assert_eq!(expecting.receive().status, 100);
+    assert_timed_out(expecting);
+    assert!(
+        later.is_silent(),
+        "who began later has less time than who was asked for a body"
+    );
+    assert_timed_out(later);
 }

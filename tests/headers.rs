@@ -201,3 +201,40 @@ fn a_client_that_wants_to_close_is_closed() {
         ]),
     );
 }
+
+#[test]
+fn a_host_may_be_odd() {
+    let vigie = Setup::services("default: {file: one.txt}")
+        .file("one.txt", "10.0.0.1\n")
+        .start();
+    let long = "x".repeat(9_000);
+    for host in [
+        "1.2.3.4.5",
+        "web.123",
+        "a%20b",
+        "xn--a",
+        "256.1.1.1",
+        "0x7f.1",
+        "a..b",
+        ".",
+        "-",
+        "a_b:",
+        "(!)",
+        &long,
+    ] {
+        for path in ["/livez", "/services", "/readyz"] {
+            assert_eq!(
+                vigie.ask("GET", path, &[("Host", host)]).status,
+                200,
+                "{path} of {host}"
+            );
+            let absolute = format!("http://{host}{path}");
+            assert_eq!(vigie.get(&absolute).status, 200, "{absolute}");
+        }
+        assert_eq!(
+            vigie.ask("POST", "/reload", &[("Host", host)]).status,
+            200,
+            "{host}"
+        );
+    }
+}

@@ -2,6 +2,7 @@
 
 use rustix::process::Signal;
 
+use crate::support::framing::statuses;
 use crate::support::{Setup, Vigie, assert_says, wait_until};
 
 fn serve() -> Vigie {
@@ -117,4 +118,47 @@ fn reloading_by_request_can_be_forbidden_and_sighup_still_works() {
     wait_until("the new service is there", || {
         vigie.list("new").status == 200
     });
+}
+
+#[test]
+fn a_request_without_a_host_has_no_site_of_its_own() {
+    let vigie = serve();
+    for begin in [
+        "POST /reload HTTP/1.1\r\nHost:\r\nConnection: close",
+        "POST /reload HTTP/1.1\r\nHost: \r\nConnection: close",
+        "POST /reload HTTP/1.0",
+        "POST /reload HTTP/1.0\r\nHost:",
+    ] {
+        for origin in [
+            "http://localhost",
+            "http://127.0.0.1",
+            "http://",
+            "http://:80",
+        ] {
+            let request = format!("{begin}\r\nOrigin: {origin}\r\n\r\n");
+            assert_eq!(
+                statuses(&vigie.tell(request.as_bytes())),
+                [403],
+                "{request}"
+            );
+        }
+        let request = format!("{begin}\r\n\r\n");
+        assert_eq!(
+            statuses(&vigie.tell(request.as_bytes())),
+            [200],
+            "{request}"
+        );
+    }
+}
+
+#[test]
+fn what_is_no_site_of_the_web_is_another_site() {
+    let vigie = serve();
+    for scheme in ["chrome-extension", "moz-extension", "file", "ftp", ""] {
+        for host in ["127.0.0.1", "localhost"] {
+            let origin = format!("{scheme}://{host}");
+            let answer = vigie.ask("POST", "/reload", &[("Host", host), ("Origin", &origin)]);
+            assert_eq!(answer.status, 403, "{origin}");
+        }
+    }
 }
