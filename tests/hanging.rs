@@ -228,3 +228,67 @@ fn a_read_that_began_before_a_reload_never_lands_after_it() {
     assert_eq!(after.receive().summary(), (200, with_port("2").as_str()));
     assert_eq!(vigie.list("hung").summary(), (200, with_port("2").as_str()));
 }
+
+#[test]
+fn a_read_that_hangs_is_not_begun_again_beside_itself_after_a_reload() {
+    let Some((mount, vigie)) = serve(
+        "one read at a time across reloads",
+        "timeout: 1m",
+        "cache_ttl: 0s",
+    ) else {
+        return;
+    };
+    let path = mount.path("list.txt");
+    mount.hang();
+    let mut waiting = vec![begin(&vigie)];
+    for (file, service) in [
+        ("timeout: 2m", "cache_ttl: 0s"),
+        ("timeout: 2m, max_size: 1MiB", "cache_ttl: 0s"),
+        ("timeout: 2m, max_size: 1MiB", "cache_ttl: 1s"),
+        (
+            "timeout: 2m, max_size: 1MiB",
+            "cache_ttl: 1s, default_port: 80",
+        ),
+        ("timeout: 1m", "default_port: 80"),
+    ] {
+        vigie.setup.write_services(&format!(
+            "hung: {{file: {{path: {}, {file}}}, {service}}}\nfree: {{file: free.txt, cache_ttl: 0s}}",
+            path.display()
+        ));
+        assert_eq!(vigie.reload().status, 200);
+        waiting.push(begin(&vigie));
+        wait_until("only one read holds a thread", || {
+            vigie.threads("blocking") == 1
+        });
+    }
+    mount.go_on();
+    for mut connection in waiting {
+        assert_eq!(
+            connection.receive().summary(),
+            (200, only("10.0.0.1").as_str())
+        );
+    }
+}
+
+#[test]
+fn a_reload_leads_away_from_a_file_system_that_hangs() {
+    let Some((mount, vigie)) = serve("a reload away from a hung file", "timeout: 1m", "") else {
+        return;
+    };
+    mount.hang();
+    let mut waiting = begin(&vigie);
+    vigie
+        .setup
+        .write_services("hung: {file: free.txt}\nfree: {file: free.txt, cache_ttl: 0s}");
+    assert_eq!(vigie.reload().status, 200);
+    assert_eq!(
+        vigie.list("hung").summary(),
+        (200, only("10.0.0.2").as_str())
+    );
+    assert!(waiting.is_silent(), "what is asked of the old is");
+    mount.go_on();
+    assert_eq!(
+        waiting.receive().summary(),
+        (200, only("10.0.0.1").as_str())
+    );
+}

@@ -251,6 +251,20 @@ fn a_client_that_takes_its_time_gets_everything() {
 }
 
 #[test]
+fn a_client_that_takes_a_little_at_a_time_gets_everything() {
+    let vigie = serve_large("write_timeout: 300ms");
+    let (mut connection, size) = ask_often(&vigie);
+    for _ in 0..40 {
+        // The pace of the client, not a wait: all pauses together are far longer than the time-out.
+        std::thread::sleep(Duration::from_millis(30));
+        connection.take(20_000);
+    }
+    for _ in 0..OFTEN {
+        assert_eq!(connection.receive().body.len(), size);
+    }
+}
+
+#[test]
 fn a_client_that_takes_nothing_delays_nobody() {
     let vigie = serve_large("write_timeout: 1m");
     let (_deaf, size) = ask_often(&vigie);
@@ -300,4 +314,73 @@ fn enough_open_files_are_not_worth_a_warning() {
     let mut vigie = Setup::services("").server("max_connections: 16").start();
     assert_eq!(vigie.stop(), Some(0));
     assert!(!vigie.log.wait_for_end().contains("max_connections"));
+}
+
+/// How many KiB of memory the process holds.
+fn resident(vigie: &Vigie) -> usize {
+    let value = vigie.status("VmRSS");
+    value.strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_list_that_stays_the_same_is_there_once_however_many_have_not_taken_it() {
+    let list: String = (0..5_000)
+        .map(|i| format!("10.0.{}.{}\n", i >> 8, i & 255))
+        .collect();
+    let vigie = Setup::services("large: {file: large.txt, cache_ttl: 0s}")
+        .file("large.txt", list)
+        .start();
+    for _ in 0..5 {
+        assert_eq!(vigie.list("large").status, 200);
+    }
+    let before = resident(&vigie);
+    let mut deaf = Vec::new();
+    for i in 0..100 {
+        let mut connection = vigie.connect();
+        connection.send(b"GET /services?service_name=large HTTP/1.1\r\nHost: x\r\n\r\n");
+        // Each has a read of its own.
+        connection.wait_for_bytes();
+        deaf.push(connection);
+        if i % 2 == 1 {
+            assert_eq!(vigie.reload().status, 200);
+        }
+    }
+    let grown = resident(&vigie).saturating_sub(before);
+    assert!(grown < 100 * 64, "{grown} KiB");
+}
+
+#[test]
+fn whoever_asks_without_end_has_one_turn_and_then_the_others_have_theirs() {
+    const CHECKS: usize = 10;
+    let services = "one: {file: one.txt, cache_ttl: 1h}";
+    for target in ["/nothing", "/livez", "/services?service_name=one"] {
+        let vigie = Setup::services(services)
+            .file("one.txt", "10.0.0.1\n")
+            .start();
+        let mut greedy: Vec<_> = (0..200).map(|_| idle(&vigie)).collect();
+        let mut patient = idle(&vigie);
+        // So that all is there before the first is answered, that of the patient one behind all the others.
+        vigie.signal(Signal::STOP);
+        let request = |target: &str| format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n");
+        for connection in &mut greedy {
+            connection.send(request(target).repeat(1_000).as_bytes());
+        }
+        patient.send(request("/livez").repeat(CHECKS).as_bytes());
+        vigie.signal(Signal::CONT);
+        for _ in 0..CHECKS {
+            assert_eq!(patient.receive().status, 200);
+        }
+        vigie.signal(Signal::STOP);
+        let answers = greedy
+            .iter_mut()
+            .map(Connection::count_answers)
+            .sum::<usize>()
+            / greedy.len();
+        vigie.signal(Signal::CONT);
+        // Some for each check, and more until the server has stopped.
+        assert!(
+            (CHECKS / 2..15 * CHECKS).contains(&answers),
+            "{target}: {answers} answers to each of the others"
+        );
+    }
 }

@@ -274,3 +274,43 @@ fn a_service_that_left_and_came_back_has_forgotten_its_list() {
     }
     assert_eq!(vigie.list("web").status, 502);
 }
+
+#[test]
+fn raising_max_stale_lets_the_list_that_is_kept_stand_in() {
+    let service = |max_stale: &str| format!("web: {{file: a.txt, max_stale: {max_stale}}}");
+    let vigie = Setup::services(&service("0s"))
+        .file("a.txt", "10.0.0.1\n")
+        .start();
+    assert_eq!(vigie.list("web").status, 200);
+    fs::remove_file(vigie.setup.path("a.txt")).unwrap();
+    vigie.setup.write_services(&service("1h"));
+    assert_eq!(vigie.reload().status, 200);
+    let answer = vigie.list("web");
+    assert_eq!(answer.summary(), (200, only("10.0.0.1").as_str()));
+    assert!(answer.header("vigie-stale").is_some());
+}
+
+#[test]
+fn a_service_that_a_reload_repairs_says_so_once_and_after_how_long() {
+    let mut vigie = Setup::services("web: {file: missing.txt, cache_ttl: 0s}")
+        .file("a.txt", "10.0.0.1\n")
+        .start();
+    assert_eq!(vigie.list("web").status, 502);
+    for _ in 0..2 {
+        vigie
+            .setup
+            .write_services("web: {file: a.txt, cache_ttl: 0s}");
+        assert_eq!(
+            (vigie.reload().status, vigie.list("web").status),
+            (200, 200)
+        );
+    }
+    assert_eq!(vigie.stop(), Some(0));
+    let log = vigie.log.wait_for_end();
+    let lines: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("answers again"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert_says(lines[0], &["INFO", "service web", "after 0 s"]);
+}

@@ -253,3 +253,49 @@ fn a_port_can_be_taken_again_at_once() {
     let next = Setup::services("").addresses(&[&address]).start();
     assert_eq!(next.get("/livez").status, 200);
 }
+
+/// A server that is reading its configuration from a file system that hangs.
+fn start_hanging(promise: &str) -> Option<(Hanging, Vigie)> {
+    let config =
+        "server: {address: \"unix:vigie.sock\"}\nservices: {one: {file: one.txt, cache_ttl: 0s}}\n";
+    let mount = Hanging::mount(promise, "config.yml", config)?;
+    mount.hang();
+    let vigie = Setup::services("")
+        .addresses(&["unix:vigie.sock"])
+        .file("one.txt", "10.0.0.1\n")
+        .start_later(&mount.path("config.yml"));
+    wait_until("it takes signals", || {
+        let taken = u64::from_str_radix(&vigie.status("SigCgt"), 16).unwrap();
+        let all = [Signal::HUP, Signal::INT, Signal::TERM];
+        vigie.status("Name") == "vigie"
+            && all
+                .iter()
+                .all(|signal| taken >> (signal.as_raw() - 1) & 1 == 1)
+    });
+    Some((mount, vigie))
+}
+
+#[test]
+fn a_signal_that_comes_while_the_configuration_is_read_ends_it_with_0() {
+    let Some((mount, mut vigie)) = start_hanging("the end while the configuration is read") else {
+        return;
+    };
+    vigie.signal(Signal::TERM);
+    mount.go_on();
+    assert_eq!(vigie.wait_for_exit(), Some(0));
+}
+
+#[test]
+fn a_reload_that_is_asked_for_while_the_configuration_is_read_does_not_end_it() {
+    let Some((mount, mut vigie)) = start_hanging("a reload while the configuration is read") else {
+        return;
+    };
+    vigie.signal(Signal::HUP);
+    mount.go_on();
+    vigie.log.wait_for("reloaded");
+    assert_eq!(
+        vigie.list("one").summary(),
+        (200, only("10.0.0.1").as_str())
+    );
+    assert_eq!(vigie.stop(), Some(0));
+}

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -138,7 +139,23 @@ impl Setup {
         self.run(Stdio::piped())
     }
 
+    /// Starts the server with a configuration that lies elsewhere, and does not wait until it has read it. Its first
+    /// address is a unix socket.
+    pub(crate) fn start_later(self, config: &Path) -> Vigie {
+        symlink(config, self.path("config.yml")).unwrap();
+        self.launch(Stdio::piped())
+    }
+
     fn run(self, stderr: Stdio) -> Vigie {
+        let mut vigie = self.launch(stderr);
+        match vigie.place {
+            Place::Port(_) => vigie.place = Place::Port(vigie.log.wait_for_port("127.0.0.1")),
+            Place::Socket(_) => wait_until("the server takes connections", || vigie.listens()),
+        }
+        vigie
+    }
+
+    fn launch(self, stderr: Stdio) -> Vigie {
         let mut child = self.spawn(stderr);
         let log = Arc::new(Log::default());
         if let Some(stderr) = child.stderr.take() {
@@ -147,11 +164,8 @@ impl Setup {
         }
         let place = match self.addresses[0].strip_prefix("unix:") {
             Some(path) => Place::Socket(self.path(path)),
-            None => Place::Port(log.wait_for_port("127.0.0.1")),
+            None => Place::Port(0),
         };
-        if let Place::Socket(_) = place {
-            wait_until("the server takes connections", || place.connect().is_ok());
-        }
         Vigie {
             setup: self,
             child,
@@ -280,6 +294,23 @@ impl Vigie {
     /// How many threads, or open files, the process has: `task` or `fd`.
     pub(crate) fn count(&self, what: &str) -> usize {
         fs::read_dir(self.proc(what)).unwrap().count()
+    }
+
+    /// How many threads of this name the process has.
+    pub(crate) fn threads(&self, name: &str) -> usize {
+        let tasks = fs::read_dir(self.proc("task")).unwrap();
+        // One that has ended meanwhile has no name.
+        let names =
+            tasks.filter_map(|task| fs::read_to_string(task.unwrap().path().join("comm")).ok());
+        names.filter(|found| found.trim_end() == name).count()
+    }
+
+    /// What `/proc/PID/status` says under a key.
+    pub(crate) fn status(&self, key: &str) -> String {
+        let status = fs::read_to_string(self.proc("status")).unwrap();
+        let mut lines = status.lines().filter_map(|line| line.split_once(':'));
+        let (_, value) = lines.find(|(found, _)| *found == key).unwrap();
+        value.trim().to_owned()
     }
 
     /// A file that tells about the process.

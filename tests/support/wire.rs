@@ -110,6 +110,29 @@ impl Connection {
         );
     }
 
+    /// Waits until something has come, and takes none of it.
+    pub(crate) fn wait_for_bytes(&self) {
+        assert!(self.stream.peek(&mut [0]).unwrap() > 0);
+    }
+
+    /// How many answers have begun to come.
+    pub(crate) fn count_answers(&mut self) -> usize {
+        self.stream.set_nonblocking(true).unwrap();
+        let ended = self.stream.read_to_end(&mut self.ahead).unwrap_err();
+        assert_eq!(ended.kind(), ErrorKind::WouldBlock);
+        self.stream.set_nonblocking(false).unwrap();
+        String::from_utf8_lossy(&self.ahead)
+            .matches("HTTP/1.1 ")
+            .count()
+    }
+
+    /// Takes so many bytes of what comes.
+    pub(crate) fn take(&mut self, count: usize) {
+        let begin = self.ahead.len();
+        self.ahead.resize(begin + count, 0);
+        self.stream.read_exact(&mut self.ahead[begin..]).unwrap();
+    }
+
     /// Takes what comes until the connection ends in any way; gives how many bytes there were.
     pub(crate) fn drain(&mut self) -> usize {
         let mut buffer = vec![0; 1 << 20];
