@@ -22,6 +22,7 @@ mod names;
 mod other_sites;
 mod reload;
 mod request_lines;
+mod rewriting;
 mod routes;
 mod slot;
 mod stopping;

@@ -1,0 +1,187 @@
+//! A list that is written in place, instead of replaced, is served whole or not at all.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::{Answer, Setup, Vigie, assert_says, wait_until};
+
+const ENDPOINTS: usize = 400;
+
+/// A list of some endpoints with this address, two megabytes long.
+fn list(address: u8) -> Vec<u8> {
+    let line = format!("10.0.0.{address} #{}\n", "-".repeat(5_000));
+    line.repeat(ENDPOINTS).into_bytes()
+}
+
+fn serve() -> Vigie {
+    let hasty = "hasty: {file: {path: web.txt, timeout: 300ms}, cache_ttl: 0s}";
+    Setup::services(&format!("web: {{file: web.txt, cache_ttl: 0s}}\n{hasty}"))
+        .file("web.txt", list(1))
+        .start()
+}
+
+/// The address that every endpoint of an answer has.
+#[track_caller]
+fn address(answer: &Answer) -> u8 {
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let count = |address: u8| {
+        let words = format!("\"10.0.0.{address}\"");
+        answer.text().matches(&words).count()
+    };
+    match (count(1), count(2)) {
+        (ENDPOINTS, 0) => 1,
+        (0, ENDPOINTS) => 2,
+        (one, other) => panic!("{one} endpoints of one list and {other} of the other"),
+    }
+}
+
+/// Somebody who writes to a list in steps.
+struct Writer {
+    file: File,
+    begun: Option<Sender<()>>,
+    last: Instant,
+    longest_pause: Duration,
+}
+
+impl Writer {
+    fn new(vigie: &Vigie, begun: Sender<()>) -> Self {
+        let file = File::options()
+            .write(true)
+            .open(vigie.setup.path("web.txt"));
+        Self {
+            file: file.unwrap(),
+            begun: Some(begun),
+            last: Instant::now(),
+            longest_pause: Duration::ZERO,
+        }
+    }
+
+    fn step(&mut self, write: impl FnOnce(&File)) {
+        self.longest_pause = self.longest_pause.max(self.last.elapsed());
+        self.last = Instant::now();
+        write(&self.file);
+        self.longest_pause = self.longest_pause.max(self.last.elapsed());
+        if let Some(begun) = self.begun.take() {
+            begun.send(()).unwrap();
+        }
+    }
+}
+
+/// Asks while `write` turns the list into that of an address, several times.
+fn ask_while_written(write: impl Fn(&mut Writer, u8) + Sync, good: impl Fn(&Answer, u8)) {
+    let vigie = serve();
+    let (mut round, mut counted) = (0, 0);
+    while counted < 8 {
+        let new = [2, 1][round % 2];
+        round += 1;
+        assert!(round < 100, "the writer is always kept from writing");
+        let (begin, begun) = mpsc::channel();
+        let mut writer = Writer::new(&vigie, begin);
+        let during = thread::scope(|scope| {
+            let writing = scope.spawn(|| {
+                write(&mut writer, new);
+                writer.longest_pause
+            });
+            begun.recv().unwrap();
+            let answer = vigie.list("web");
+            // Who is kept from writing by the system for too long has left a list at rest.
+            let counts = writing.join().unwrap() < Duration::from_millis(60);
+            counts.then_some(answer)
+        });
+        if let Some(answer) = during {
+            good(&answer, new);
+            counted += 1;
+        }
+        assert_eq!(address(&vigie.list("web")), new);
+    }
+}
+
+#[test]
+fn a_list_that_is_overwritten_by_one_large_write_is_never_a_mix() {
+    let write = |writer: &mut Writer, new| {
+        for address in [new, 3 - new].repeat(10).into_iter().chain([new]) {
+            let list = list(address);
+            writer.step(|file| file.write_all_at(&list, 0).unwrap());
+        }
+    };
+    // Each of the lists was whole.
+    ask_while_written(write, |answer, _| {
+        assert!([1, 2].contains(&address(answer)))
+    });
+}
+
+#[test]
+fn a_list_that_is_emptied_and_written_in_steps_is_never_a_part() {
+    let write = |writer: &mut Writer, new| {
+        let list = list(new);
+        writer.step(|file| file.set_len(0).unwrap());
+        let size = list.len() / 10;
+        for (i, part) in list.chunks(size).enumerate() {
+            // The pace of the writer, not a wait.
+            thread::sleep(Duration::from_millis(5));
+            writer.step(|file| file.write_all_at(part, (i * size) as u64).unwrap());
+        }
+    };
+    ask_while_written(write, |answer, new| assert_eq!(address(answer), new));
+}
+
+#[test]
+fn a_list_that_is_written_to_all_the_time_is_a_failure_that_says_so() {
+    let vigie = serve();
+    let asking = AtomicBool::new(true);
+    thread::scope(|scope| {
+        let file = File::options()
+            .write(true)
+            .open(vigie.setup.path("web.txt"));
+        let writing = scope.spawn(|| {
+            let (file, list) = (file.unwrap(), list(1));
+            while asking.load(Relaxed) {
+                file.write_all_at(&list[..100], 0).unwrap();
+                thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let stop = Stop(&asking);
+        let hasty = scope.spawn(|| ask_until(&vigie, "hasty", 504));
+        let (answer, took) = ask_until(&vigie, "web", 502);
+        assert_says(
+            &answer.error(),
+            &["web", "written to all the time", "rename"],
+        );
+        let usual = Duration::from_millis(1_500)..Duration::from_secs(4);
+        assert!(usual.contains(&took), "{took:?}");
+        let (answer, took) = hasty.join().unwrap();
+        assert_says(&answer.error(), &["hasty", "300ms"]);
+        assert!(took < Duration::from_millis(1_500), "{took:?}");
+        drop(stop);
+        writing.join().unwrap();
+    });
+    wait_until("it is read when nobody writes any more", || {
+        vigie.list("web").status == 200
+    });
+}
+
+/// Asks until the answer is this one, since the system may keep the writer from writing; and how long it took.
+fn ask_until(vigie: &Vigie, service: &str, status: u16) -> (Answer, Duration) {
+    let mut last = None;
+    wait_until("the list is written to all the time", || {
+        let begin = Instant::now();
+        let answer = vigie.list(service);
+        let found = answer.status == status;
+        last = Some((answer, begin.elapsed()));
+        found
+    });
+    last.unwrap()
+}
+
+/// Lets the writer end, also when the test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Relaxed);
+    }
+}
