@@ -1,11 +1,20 @@
 //! What is logged, in which form, and that nothing about the log can stop the server.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use miniserde::json::{self, Value};
+use rustix::fs::OFlags;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use tempfile::TempDir;
 
-use crate::support::{Setup, Vigie, wait_until};
+use crate::support::{Hanging, Setup, Vigie, skip, wait_until};
 
 /// A server on a unix socket, which can be reached without reading its log.
 fn quiet(top: &str) -> Setup {
@@ -254,4 +263,126 @@ fn standard_error_may_be_closed() {
     let vigie = quiet("log: {level: trace}").after("exec 2>&-").start();
     make_it_talk(&vigie);
     wait_until("it answers", || vigie.list("one").status == 200);
+}
+
+/// More debug lines than whoever takes them holds, and room for in the server itself.
+fn make_it_babble(vigie: &Vigie) {
+    let mut connection = vigie.connect();
+    let target = format!("/services?service_name={}", "x".repeat(200));
+    for _ in 0..1_500 {
+        assert_eq!(connection.ask("GET", &target, &[]).status, 404);
+    }
+}
+
+fn stop_soon(vigie: &mut Vigie) {
+    let begin = Instant::now();
+    assert_eq!(vigie.stop(), Some(0));
+    assert!(
+        begin.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begin.elapsed()
+    );
+}
+
+#[test]
+fn a_file_system_that_hangs_under_the_log_stops_nothing() {
+    let Some(mount) = Hanging::mount("a log on a file system that hangs", "vigie.log", "") else {
+        return;
+    };
+    let log = File::options()
+        .append(true)
+        .open(mount.path("vigie.log"))
+        .unwrap();
+    let vigie = quiet("log: {level: trace}").start_logging_to(log.into());
+    // Whatever fails, the file system must go first: a process that waits for it cannot be killed.
+    let (mut vigie, mount) = (vigie, mount);
+    // A write that its daemon has taken already could not be given up.
+    wait_until("the last line of the start is written", || {
+        let log = fs::read_to_string(mount.path("vigie.log")).unwrap();
+        log.contains("started") && vigie.threads("log") == 0
+    });
+    mount.hang();
+    make_it_babble(&vigie);
+    make_it_talk(&vigie);
+    stop_soon(&mut vigie);
+}
+
+#[test]
+fn a_terminal_that_nobody_reads_does_not_stop_the_server() {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let stderr = File::options()
+        .write(true)
+        .custom_flags(OFlags::NOCTTY.bits().try_into().unwrap())
+        .open(OsStr::from_bytes(name.to_bytes()))
+        .unwrap();
+    let mut vigie = quiet("log: {level: trace}").start_logging_to(stderr.into());
+    make_it_babble(&vigie);
+    make_it_talk(&vigie);
+    stop_soon(&mut vigie);
+}
+
+/// A small disk in memory.
+struct Disk(TempDir);
+
+impl Disk {
+    /// With room for so many bytes; `None`, with a word about it, for a user that may not mount.
+    fn mount(promise: &str, size: usize) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "vigie-test"])
+            .arg(folder.path())
+            .output()
+            .unwrap();
+        if mounted.status.success() {
+            return Some(Self(folder));
+        }
+        let why = String::from_utf8_lossy(&mounted.stderr);
+        skip(promise, &format!("mounting a small disk: {}", why.trim()));
+        None
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn after_a_disk_was_full_the_next_line_is_a_line_of_its_own() {
+    const PAGE: usize = 64 << 10;
+    let Some(disk) = Disk::mount("a log line after a full disk", 2 * PAGE) else {
+        return;
+    };
+    fs::write(disk.path("ballast"), vec![b'x'; PAGE]).unwrap();
+    let log = disk.path("vigie.log");
+    let stderr = File::options()
+        .append(true)
+        .create(true)
+        .open(&log)
+        .unwrap();
+    let mut vigie = quiet("log: {level: trace}").start_logging_to(stderr.into());
+    make_it_babble(&vigie);
+    wait_until("the disk is full and nothing waits to be written", || {
+        fs::metadata(&log).unwrap().len() == PAGE as u64 && vigie.threads("log") == 0
+    });
+    let full = fs::read(&log).unwrap();
+    assert!(!full.ends_with(b"\n"), "the last line is torn");
+    fs::remove_file(disk.path("ballast")).unwrap();
+    make_it_talk(&vigie);
+    assert_eq!(vigie.stop(), Some(0));
+    let text = fs::read_to_string(&log).unwrap();
+    assert!(text.len() > full.len() && text.ends_with('\n'));
+    for line in text.lines() {
+        assert!(has_time(line), "{line:?}");
+    }
+    let next = text[full.len()..].lines().nth(1).unwrap();
+    assert!(next.contains("lost"), "{next:?}");
 }
