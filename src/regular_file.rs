@@ -55,8 +55,10 @@ impl Unreadable {
 /// A file is taken for whole when nobody has written to it for so long: who writes in several steps, or
 /// in one that takes a while, is not seen by comparing what the file was before and after.
 const REST: Duration = Duration::from_millis(100);
-/// So often it is looked at for that, which makes two seconds.
-const LOOKS: usize = 20;
+/// The same for a file that seems to have been put in its place by a rename.
+const MOMENT: Duration = Duration::from_millis(30);
+/// That is waited for so long in all.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The bytes of a file, at most `largest` of them, as they are now: whoever asks says that it is
 /// written.
@@ -74,12 +76,13 @@ pub fn read_at_rest(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
 type Rest = fn(&Metadata) -> Option<Duration>;
 
 fn read_whole(path: &Path, largest: u64, rest: Rest) -> Result<Vec<u8>, Unreadable> {
-    let mut seen = None;
-    for _ in 0..LOOKS {
+    let (mut seen, mut waited) = (None, Duration::ZERO);
+    while waited < PATIENCE {
         match look(path, largest, rest, seen)? {
             Look::Whole(bytes) => return Ok(bytes),
             Look::Written { file, rest } => {
                 seen = Some(file);
+                waited += rest;
                 // On a thread that may block.
                 thread::sleep(rest);
             }
@@ -98,8 +101,8 @@ enum Look {
     },
 }
 
-/// Reads what is there now. When another file than the one `seen` before is in the place, it was put
-/// there by a rename, and is taken for whole however young it is.
+/// Reads what is there now. When another file than the one `seen` before is in the place, a rename put
+/// it there, most likely, and it is taken for whole if nobody writes to it for a moment.
 fn look(path: &Path, largest: u64, rest: Rest, seen: Option<u64>) -> Result<Look, Unreadable> {
     // Opening a device can do things to it, so look first; what is opened is looked at again.
     regular(&fs::metadata(path).map_err(Unreadable::Open)?)?;
@@ -114,6 +117,9 @@ fn look(path: &Path, largest: u64, rest: Rest, seen: Option<u64>) -> Result<Look
         });
     }
     let bytes = read_bounded(&mut file, before.len(), largest)?;
+    if renamed {
+        thread::sleep(MOMENT);
+    }
     let after = file.metadata().map_err(Unreadable::Read)?;
     Ok(match version(&before) == version(&after) {
         true => Look::Whole(bytes),

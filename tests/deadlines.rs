@@ -34,6 +34,31 @@ fn a_slow_head_is_408_and_closes() {
 }
 
 #[test]
+fn after_a_long_answer_a_connection_is_idle_and_its_request_is_not_late() {
+    let lines: String = (0..2000)
+        .map(|n| format!("10.0.{}.{}\n", n >> 8, n & 255))
+        .collect();
+    let vigie = Setup::services("long: {file: long.txt, cache_ttl: 1h}")
+        .file("long.txt", lines)
+        .server("request_timeout: 300ms\nwrite_timeout: 300ms\nidle_timeout: 1h")
+        .start();
+    // Not each of them is taken in several pieces, which is what matters.
+    let mut long: Vec<_> = (0..20).map(|_| vigie.connect()).collect();
+    for connection in &mut long {
+        for _ in 0..3 {
+            let answer = connection.ask("GET", "/services?service_name=long", &[]);
+            assert_eq!(answer.status, 200);
+        }
+    }
+    // When a later connection is late, so would they be.
+    assert_timed_out(vigie.connect());
+    for connection in &mut long {
+        assert!(connection.is_silent());
+        assert_eq!(connection.ask("GET", "/livez", &[]).status, 200);
+    }
+}
+
+#[test]
 fn a_slow_body_is_408_and_closes() {
     let vigie = serve("request_timeout: 300ms");
     for part in [

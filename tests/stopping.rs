@@ -292,7 +292,7 @@ fn a_reload_that_is_asked_for_while_the_configuration_is_read_does_not_end_it() 
     };
     vigie.signal(Signal::HUP);
     mount.go_on();
-    vigie.log.wait_for("reloaded");
+    vigie.log.wait_for("started: 1 service");
     assert_eq!(
         vigie.list("one").summary(),
         (200, only("10.0.0.1").as_str())

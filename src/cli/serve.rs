@@ -1,11 +1,16 @@
 //! `vigie serve`: runs the server.
 
+use std::cell::Cell;
+use std::path::Path;
 use std::process::ExitCode;
+
+use smol::future::FutureExt;
 
 use super::arguments::{Arguments, Command};
 use super::output;
-use crate::config;
-use crate::signal::Wishes;
+use crate::blocking;
+use crate::config::{self, Config};
+use crate::signal::{Wish, Wishes};
 use crate::wording::without_number;
 
 pub(super) const COMMAND: Command = Command {
@@ -32,13 +37,35 @@ second signal, 2 usage
 fn run(arguments: Arguments) -> ExitCode {
     let path = arguments.config_path();
     // Before anything that takes time: a signal that comes now is not to end the process, nor to be lost.
-    let wishes = match Wishes::new() {
+    let mut wishes = match Wishes::new() {
         Ok(wishes) => wishes,
         Err(error) => return failed(&format!("taking signals: {}", without_number(&error))),
     };
-    match config::load(&path) {
-        Ok(config) => crate::server::run(&path, config, wishes),
-        Err(errors) => failed(&errors.to_string()),
+    match smol::block_on(load(&path, &mut wishes)) {
+        None => ExitCode::SUCCESS,
+        Some(Ok(config)) => crate::server::run(&path, config, wishes),
+        Some(Err(reason)) => failed(&reason),
+    }
+}
+
+/// The configuration; `None` when a signal says to stop while it is read: its file system may hang.
+async fn load(path: &Path, wishes: &mut Wishes) -> Option<Result<Config, String>> {
+    loop {
+        let again = Cell::new(false);
+        let file = path.to_owned();
+        let loaded = async { Some(blocking::run(move || config::load(&file)).await) };
+        let stopped = async {
+            while wishes.next().await == Wish::Reload {
+                again.set(true);
+            }
+            None
+        };
+        let loaded = loaded.or(stopped).await?;
+        // What has been read may be older than what a signal told of meanwhile.
+        if !again.get() {
+            let read = loaded.map_err(|stuck| format!("{}: reading: {stuck}", path.display()));
+            return Some(read.and_then(|config| config.map_err(|errors| errors.to_string())));
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod writer;
 
-use std::fmt;
 use std::time::Duration;
 
 use log::kv::{Key, Value, VisitSource};
@@ -29,10 +28,12 @@ pub enum Format {
 
 /// Writes records from now on. A second call changes nothing.
 pub fn start(level: LevelFilter, format: Format) {
-    let logger = Box::leak(Box::new(Logger {
-        format,
-        writer: Box::leak(Box::default()),
-    }));
+    let tell_lost = move |lost| {
+        let message = format!("{} lost", count(lost, "log line"));
+        line(format, Level::Warn, message, &[])
+    };
+    let writer = Box::leak(Box::new(Writer::new(tell_lost)));
+    let logger = Box::leak(Box::new(Logger { format, writer }));
     if log::set_logger(logger).is_ok() {
         log::set_max_level(level);
     }
@@ -58,19 +59,12 @@ impl Log for Logger {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let lost = self.writer.take_lost();
-        if lost > 0 {
-            self.writer.push(self.line(
-                Level::Warn,
-                &format_args!("{} lost", count(lost, "log line")),
-                &[],
-            ));
-        }
         let mut fields = Fields::default();
         // The visitor takes every field.
         let _ = record.key_values().visit(&mut fields);
+        let message = record.args().to_string();
         self.writer
-            .push(self.line(record.level(), record.args(), &fields.0));
+            .push(line(self.format, record.level(), message, &fields.0));
     }
 
     fn flush(&self) {
@@ -78,29 +72,21 @@ impl Log for Logger {
     }
 }
 
-impl Logger {
-    fn line(
-        &self,
-        level: Level,
-        message: &fmt::Arguments<'_>,
-        fields: &[(String, String)],
-    ) -> String {
-        let time = humantime::format_rfc3339_millis(clock::date()).to_string();
-        let message = message.to_string();
-        match self.format {
-            Format::Text => {
-                cut(
-                    format!("{time} {level:<5} {}", escaped(&message)),
-                    LONGEST - 1,
-                ) + "\n"
-            }
-            Format::Json => {
-                let line = json_line(&time, level, &cut(message.clone(), LONGEST * 3 / 4), fields);
-                // Escaping can make six bytes of one.
-                match line.len() <= LONGEST {
-                    true => line,
-                    false => json_line(&time, level, &cut(message, LONGEST / 8), &[]),
-                }
+fn line(format: Format, level: Level, message: String, fields: &[(String, String)]) -> String {
+    let time = humantime::format_rfc3339_millis(clock::date()).to_string();
+    match format {
+        Format::Text => {
+            cut(
+                format!("{time} {level:<5} {}", escaped(&message)),
+                LONGEST - 1,
+            ) + "\n"
+        }
+        Format::Json => {
+            let line = json_line(&time, level, &cut(message.clone(), LONGEST * 3 / 4), fields);
+            // Escaping can make six bytes of one.
+            match line.len() <= LONGEST {
+                true => line,
+                false => json_line(&time, level, &cut(message, LONGEST / 8), &[]),
             }
         }
     }

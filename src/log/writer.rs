@@ -24,10 +24,11 @@ const AGAIN: Timespec = Timespec {
 const STACK: usize = 64 * 1024;
 
 /// The lines that wait to be written.
-#[derive(Default)]
 pub(super) struct Writer {
     state: Mutex<State>,
     changed: Condvar,
+    /// The line that tells how many were lost.
+    tell_lost: Box<dyn Fn(usize) -> String + Send + Sync>,
 }
 
 #[derive(Default)]
@@ -41,9 +42,36 @@ struct State {
     writing: bool,
     /// Whether the last line that was written lacks its end.
     torn: bool,
+    /// Whether the last line could not be written whole.
+    failing: bool,
+}
+
+/// What the thread writes next.
+struct Next {
+    /// So many lost lines are to be told of.
+    lost: usize,
+    line: Option<String>,
+    /// Whether the line before lacks its end.
+    torn: bool,
+}
+
+impl State {
+    /// Whether nothing is left to write: no line, and nothing to tell to one who takes lines again.
+    fn is_done(&self) -> bool {
+        self.lines.is_empty() && (self.lost == 0 || self.failing)
+    }
 }
 
 impl Writer {
+    /// Nothing is written yet. `tell_lost` makes the line that tells how many were lost.
+    pub(super) fn new(tell_lost: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            tell_lost: Box::new(tell_lost),
+        }
+    }
+
     /// Has a line written. Never waits.
     pub(super) fn push(&'static self, line: String) {
         let mut state = self.state();
@@ -61,21 +89,11 @@ impl Writer {
         self.changed.notify_all();
     }
 
-    /// How many lines have been lost since the last call, if one that says so can be written.
-    pub(super) fn take_lost(&self) -> usize {
-        let mut state = self.state();
-        if state.bytes < MOST / 2 {
-            std::mem::take(&mut state.lost)
-        } else {
-            0
-        }
-    }
-
     /// Waits until every line is written, or `limit` is over.
     pub(super) fn flush(&self, limit: Duration) {
         let end = Instant::now() + limit;
         let mut state = self.state();
-        while state.running && (state.writing || !state.lines.is_empty()) {
+        while state.running && (state.writing || !state.is_done()) {
             let Some(left) = end.checked_duration_since(Instant::now()) else {
                 return;
             };
@@ -85,40 +103,58 @@ impl Writer {
     }
 
     fn run(&self) {
-        while let Some((line, torn)) = self.next() {
-            let written = if torn {
-                write(b"\n").and_then(|_| write(line.as_bytes()))
-            } else {
-                write(line.as_bytes())
-            };
+        while let Some(Next {
+            lost,
+            line,
+            mut torn,
+        }) = self.next()
+        {
+            // Both are tried: what is lost is told as soon as lines are taken again.
+            let told = lost == 0 || write_line(&(self.tell_lost)(lost), &mut torn);
+            let written = line.as_ref().is_none_or(|line| write_line(line, &mut torn));
             let mut state = self.state();
             state.writing = false;
-            state.bytes -= line.len();
-            state.torn = match written {
-                Ok(count) => count < line.len(),
-                Err(_) => torn,
-            };
-            state.lost += usize::from(written != Ok(line.len()));
+            state.bytes -= line.map_or(0, |line| line.len());
+            state.lost += if told { 0 } else { lost } + usize::from(!written);
+            (state.torn, state.failing) = (torn, !(told && written));
             self.changed.notify_all();
         }
     }
 
-    /// The next line; `None` when there was none for a while, and then the thread is taken for gone.
-    fn next(&self) -> Option<(String, bool)> {
+    /// What to write next; `None` when there was nothing for a while, and then the thread is taken for
+    /// gone.
+    fn next(&self) -> Option<Next> {
         let state = self.state();
         let waited = self
             .changed
-            .wait_timeout_while(state, LINGER, |state| state.lines.is_empty());
+            .wait_timeout_while(state, LINGER, |state| state.is_done());
         let mut state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        let line = state.lines.pop_front();
-        state.writing = line.is_some();
-        state.running = line.is_some();
-        line.map(|line| (line, state.torn))
+        (state.running, state.writing) = (!state.is_done(), !state.is_done());
+        // As long as more are lost than written, to tell of it would lose even more.
+        let tell = state.running && state.bytes < MOST / 2;
+        let lost = if tell {
+            std::mem::take(&mut state.lost)
+        } else {
+            0
+        };
+        let (line, torn) = (state.lines.pop_front(), state.torn);
+        state.running.then_some(Next { lost, line, torn })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Writes a line, after the end of one that is torn; whether all of it was taken.
+fn write_line(line: &str, torn: &mut bool) -> bool {
+    let ended = !*torn || write(b"\n") == Ok(1);
+    let written = ended.then(|| write(line.as_bytes()));
+    *torn = match written {
+        None | Some(Err(_)) => !ended,
+        Some(Ok(count)) => count < line.len(),
+    };
+    written == Some(Ok(line.len()))
 }
 
 /// Writes as much as standard error takes: how many bytes, or the error if there was none before it.

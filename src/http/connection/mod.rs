@@ -84,19 +84,28 @@ impl Connection {
                 true
             }
             Turn::Continue => Box::pin(self.send(Outgoing::whole(CONTINUE.to_vec()))).await,
-            Turn::Write(outgoing, fate) => Box::pin(self.finish_answer(outgoing, fate)).await,
+            Turn::Write(outgoing, fate) => {
+                self.wait_for(Wait::Write, self.now());
+                let goes_on = Box::pin(self.finish_answer(outgoing, fate)).await;
+                self.after_answer(goes_on).await
+            }
             Turn::Work(request) => {
                 let goes_on = Box::pin(self.work(request)).await;
-                if goes_on && !self.unread {
-                    self.wait_for(Wait::Idle, self.now());
-                }
-                // What is ready at once would never let the others have a turn.
-                smol::future::yield_now().await;
-                goes_on
+                self.after_answer(goes_on).await
             }
             Turn::Finish => Box::pin(self.finish()).await,
             Turn::Gone => false,
         }
+    }
+
+    /// The wait for the next request begins now; and what is ready at once would never let the others
+    /// have a turn.
+    async fn after_answer(&mut self, goes_on: bool) -> bool {
+        if goes_on && !self.unread {
+            self.wait_for(Wait::Idle, self.now());
+        }
+        smol::future::yield_now().await;
+        goes_on
     }
 
     fn wait_for(&mut self, wait: Wait, now: Instant) {
