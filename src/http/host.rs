@@ -72,7 +72,11 @@ fn is_port(port: &str) -> bool {
 
 /// Unreserved characters, sub-delimiters and percent-encodings of a registered name.
 fn is_host_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte)
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'%')
+        || matches!(
+            byte,
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'='
+        )
 }
 
 #[cfg(test)]
