@@ -7,8 +7,8 @@ use std::time::Duration;
 use log::{error, info, warn};
 use smol::channel::{Receiver, Sender, bounded, unbounded};
 
-use crate::blocking::{Lane, Stuck};
-use crate::catalog::{Catalog, Current};
+use crate::blocking::{self, Lane, Stuck};
+use crate::catalog::{Catalog, Changes, Current};
 use crate::config::{self, Config};
 
 /// For reading the file and building every source; more means that its file system hangs.
@@ -74,39 +74,43 @@ impl Requests {
 
 impl Reloading {
     async fn run(&self, lane: &Lane, current: &Arc<Current>) -> Outcome {
+        match self.load_and_swap(lane, current.clone()).await {
+            Ok(changes) => {
+                info!("reloaded: {changes}");
+                Ok(changes.services)
+            }
+            Err(reason) => {
+                for line in reason.lines() {
+                    error!("{line}");
+                }
+                error!("not reloaded: every service stays as it was");
+                Err(reason.into())
+            }
+        }
+    }
+
+    async fn load_and_swap(&self, lane: &Lane, current: Arc<Current>) -> Result<Changes, String> {
         let file = self.file.clone();
         let load = move || -> Result<_, config::Errors> {
             let mut config = config::load(&file)?;
             let catalog = Catalog::new(std::mem::take(&mut config.services));
             Ok((config, catalog))
         };
-        let reason = match lane.run(TIMEOUT, load).await {
-            Ok(Ok((config, catalog))) => {
-                config.warn(&self.file);
-                self.warn_of_restart(&config);
-                return self.swap(lane, current.clone(), catalog).await;
-            }
-            Ok(Err(errors)) => errors.to_string(),
-            Err(stuck) => self.stuck(&stuck),
-        };
-        for line in reason.lines() {
-            error!("{line}");
-        }
-        error!("not reloaded: every service stays as it was");
-        Err(reason.into())
-    }
-
-    /// Apart from the loading, since once this begins it is done; on the lane too, since comparing and
-    /// dropping many services takes long for those who wait for their answers.
-    async fn swap(&self, lane: &Lane, current: Arc<Current>, catalog: Catalog) -> Outcome {
-        let swapped = lane.run(TIMEOUT, move || current.replace(catalog)).await;
-        let changes = swapped.map_err(|stuck| Arc::from(self.stuck(&stuck)))?;
-        info!("reloaded: {changes}");
-        Ok(changes.services)
+        let loaded = lane
+            .run(TIMEOUT, load)
+            .await
+            .map_err(|stuck| self.stuck(&stuck))?;
+        let (config, catalog) = loaded.map_err(|errors| errors.to_string())?;
+        config.warn(&self.file);
+        self.warn_of_restart(&config);
+        // Off this thread too, since comparing and dropping many services takes long for those who wait
+        // for their answers. It hangs on nothing, so it has no time-out: what is begun is done.
+        let swapped = blocking::run(move || current.replace(catalog)).await;
+        swapped.map_err(|stuck| self.stuck(&stuck))
     }
 
     fn stuck(&self, stuck: &Stuck) -> String {
-        format!("{}: reading: {stuck}", self.file.display())
+        format!("{}: loading: {stuck}", self.file.display())
     }
 
     fn warn_of_restart(&self, config: &Config) {

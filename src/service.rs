@@ -98,11 +98,6 @@ impl Service {
         }
     }
 
-    /// The name that clients ask for.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Whether both were configured alike.
     pub fn same_settings(&self, other: &Self) -> bool {
         self.same_source(other) && self.policy == other.policy
@@ -116,13 +111,13 @@ impl Service {
     /// beside itself, and when the source did not change, the last good list may stand in still.
     pub fn take_over_from(&mut self, old: &Self) {
         self.history = old.history.clone();
-        if self.source.is_at_the_place_of(&old.source) {
-            self.lane = old.lane.clone();
-            self.reader = self.source.build(self.lane.clone());
-        }
         if self.same_source(old) {
+            self.lane = old.lane.clone();
             self.reader = old.reader.clone();
             self.slot = Arc::new(Slot::new(self.policy, old.slot.last_good()));
+        } else if self.source.is_at_the_place_of(&old.source) {
+            self.lane = old.lane.clone();
+            self.reader = self.source.build(self.lane.clone());
         }
     }
 
