@@ -64,6 +64,8 @@ impl Requests {
                 waiting.push(another);
             }
             let outcome = reloading.run(&lane, current).await;
+            // Whoever has the answer finds in the log what was done; a log that hangs is not waited for long.
+            let _ = blocking::run(crate::log::finish).await;
             for one in waiting {
                 // Whoever has gone away needs no answer.
                 let _ = one.try_send(outcome.clone());
