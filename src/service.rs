@@ -30,6 +30,10 @@ pub struct Listing {
     pub body: Box<[u8]>,
     /// The strong entity tag of the body, with its quotes (RFC 9110, section 8.8.3).
     pub etag: Box<str>,
+    /// What HTTP says of it, written once: see [`Listing::fields`].
+    fields: Box<str>,
+    /// Where the fields begin that go with a 304 too.
+    at_304: usize,
 }
 
 impl Listing {
@@ -37,17 +41,29 @@ impl Listing {
     pub fn new(endpoints: &[Endpoint]) -> Self {
         let body = json::render(endpoints).into_boxed_slice();
         // A published function with fixed keys: each Vigie gives the same list the same tag.
-        let etag = format!(
-            "\"{:x}-{:016x}\"",
-            body.len(),
-            SipHasher13::new().hash(&body)
-        )
-        .into();
+        let length = body.len();
+        let etag = format!("\"{length:x}-{:016x}\"", SipHasher13::new().hash(&body));
+        let media_type = json::MEDIA_TYPE;
+        let mut fields = format!("Content-Type: {media_type}\r\nContent-Length: {length}\r\n");
+        let at_304 = fields.len();
+        fields += &format!("Cache-Control: no-cache\r\nETag: {etag}\r\n");
         Self {
             endpoints: endpoints.len(),
             body,
-            etag,
+            etag: etag.into(),
+            fields: fields.into(),
+            at_304,
         }
+    }
+
+    /// The fields of a 200 that stay the same, each with its line end.
+    pub fn fields(&self) -> &str {
+        &self.fields
+    }
+
+    /// Those of them that go with a 304 (RFC 9110, section 15.4.5).
+    pub fn fields_of_304(&self) -> &str {
+        &self.fields[self.at_304..]
     }
 }
 

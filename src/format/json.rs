@@ -2,6 +2,9 @@
 
 use crate::endpoint::Endpoint;
 
+/// The media type of a list.
+pub const MEDIA_TYPE: &str = "application/json";
+
 /// About what one endpoint takes, so that the body rarely grows while it is written.
 const BYTES_AN_ENDPOINT: usize = 96;
 

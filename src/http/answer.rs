@@ -1,6 +1,6 @@
 //! A list as an HTTP answer, written as ready bytes.
 
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use super::conditional;
 use crate::clock;
@@ -58,25 +58,26 @@ impl Asked<'_> {
     }
 }
 
-/// Writes the head of the answer to `out`, and says whether the body follows.
-pub fn write_head(out: &mut Vec<u8>, date: &mut Date, asked: Asked<'_>, listed: &Listed) -> bool {
+/// Writes the head of the answer to `out`, with `date` as the text of its Date field, and says whether
+/// the body follows.
+pub fn write_head(out: &mut Vec<u8>, date: &str, asked: Asked<'_>, listed: &Listed) -> bool {
     let listing = &listed.value;
     let known = asked.knows(listing);
     if known {
         out.extend_from_slice(b"HTTP/1.1 304 Not Modified\r\n");
+        out.extend_from_slice(listing.fields_of_304().as_bytes());
     } else {
-        out.extend_from_slice(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n");
-        number(out, "Content-Length: ", listing.body.len() as u64);
+        out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+        out.extend_from_slice(listing.fields().as_bytes());
     }
-    field(out, "Cache-Control: no-cache\r\nETag: ", &listing.etag);
-    field(out, "Date: ", date.now());
-    number(out, "Age: ", listed.age.as_secs());
+    field(out, date, itoa::Buffer::new().format(listed.age.as_secs()));
     if let Some(stale) = &listed.stale {
         let reason = stale
             .reason
             .as_ref()
             .map_or("the source has not answered yet", Failure::reason);
-        number(out, "Vigie-Stale: ", stale.past_ttl.as_secs());
+        let seconds = stale.past_ttl.as_secs();
+        field(out, "Vigie-Stale: ", itoa::Buffer::new().format(seconds));
         field(out, "Vigie-Error: ", &visible(reason));
     }
     if let Some(value) = asked.fate.value() {
@@ -92,10 +93,6 @@ fn field(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn number(out: &mut Vec<u8>, name: &str, value: u64) {
-    field(out, name, itoa::Buffer::new().format(value));
-}
-
 /// The value of a field holds visible ASCII; anything else is escaped. Proxies have little room for it.
 fn visible(text: &str) -> String {
     const LONGEST: usize = 1000;
@@ -107,30 +104,23 @@ fn visible(text: &str) -> String {
     escaped.take(LONGEST).collect()
 }
 
-/// The value of `Date`, formatted once a second.
-#[derive(Debug)]
+/// The field `Date`, written once a second.
+#[derive(Debug, Default)]
 pub struct Date {
-    second: u64,
+    /// When its second ends.
+    until: Option<Instant>,
     text: String,
 }
 
-impl Default for Date {
-    fn default() -> Self {
-        Self {
-            second: u64::MAX,
-            text: String::new(),
-        }
-    }
-}
-
 impl Date {
-    /// The present second (RFC 9110, section 5.6.7).
-    pub fn now(&mut self) -> &str {
-        let now = clock::date();
-        let second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        if second != self.second {
-            self.text = httpdate::fmt_http_date(now);
-            self.second = second;
+    /// The present second (RFC 9110, section 5.6.7), and behind it the name of the field that follows.
+    pub fn then_age(&mut self, now: Instant) -> &str {
+        if self.until.is_none_or(|until| now >= until) {
+            let date = clock::date();
+            let since = date.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let begun = Duration::from_nanos(since.subsec_nanos().into());
+            self.until = Some(now + (Duration::from_secs(1) - begun));
+            self.text = format!("Date: {}\r\nAge: ", httpdate::fmt_http_date(date));
         }
         &self.text
     }

@@ -6,6 +6,7 @@ use super::codec;
 use super::refusal::Refusal;
 use super::route::Errand;
 use super::shared::Shared;
+use crate::format::json;
 
 #[derive(miniserde::Serialize)]
 struct Reloaded {
@@ -48,6 +49,6 @@ async fn reload(request: &Request, shared: &Shared) -> Result<Response, Refusal>
     let mut body = miniserde::json::to_string(&Reloaded { services });
     body.push('\n');
     response.set_body(body);
-    response.insert_header("Content-Type", "application/json");
+    response.insert_header("Content-Type", json::MEDIA_TYPE);
     Ok(response)
 }

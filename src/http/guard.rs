@@ -5,6 +5,8 @@
 
 use std::str;
 
+use memchr::memchr;
+
 use super::body::Framing;
 use super::head::{Expectation, Head, Method};
 use super::limits::{MAX_FIELDS, MAX_HEAD};
@@ -22,7 +24,7 @@ const LONGEST_METHOD: usize = 32;
 pub fn parse(bytes: &[u8]) -> Result<Option<(Head<'_>, usize)>, Refusal> {
     let begin = empty_lines(bytes)?;
     let rest = &bytes[begin..];
-    let Some(end) = rest.iter().position(|byte| *byte == b'\n') else {
+    let Some(end) = memchr(b'\n', rest) else {
         check_begin(rest)?;
         return more(bytes, Refusal::TargetTooLong);
     };
@@ -101,20 +103,10 @@ fn trim_cr(line: &[u8]) -> &[u8] {
 
 /// `METHOD SP TARGET SP VERSION` (RFC 9112, section 3).
 fn request_line(line: &[u8]) -> Result<Head<'_>, Refusal> {
-    check_begin(line)?;
-    let mut words = line.split(|byte| *byte == b' ');
-    let (method, target, version) = (words.next(), words.next(), words.next());
-    let (Some(method), Some(target), Some(version), None) = (method, target, version, words.next())
-    else {
-        return Err(Refusal::BadRequestLine(
-            "it is not METHOD TARGET HTTP/1.1 with one blank between",
-        ));
+    let (method, target, old) = match plain_get(line) {
+        Some(target) => (Method::Get, target, false),
+        None => words(line)?,
     };
-    if method.is_empty() {
-        return Err(Refusal::BadRequestLine("it does not begin with a method"));
-    }
-    let old = parse_version(version)?;
-    let method = parse_method(method);
     let (host, path, query) = parse_target(method, target)?;
     Ok(Head {
         method,
@@ -129,6 +121,30 @@ fn request_line(line: &[u8]) -> Result<Head<'_>, Refusal> {
         origin: None,
         sec_fetch_site: None,
     })
+}
+
+/// The target of a request line that is like nearly all.
+fn plain_get(line: &[u8]) -> Option<&[u8]> {
+    let target = line.strip_prefix(b"GET ")?.strip_suffix(b" HTTP/1.1")?;
+    memchr(b' ', target).is_none().then_some(target)
+}
+
+/// The method, the target, and whether the version is 1.0.
+fn words(line: &[u8]) -> Result<(Method<'_>, &[u8], bool), Refusal> {
+    check_begin(line)?;
+    let mut words = line.split(|byte| *byte == b' ');
+    let (method, target, version) = (words.next(), words.next(), words.next());
+    let (Some(method), Some(target), Some(version), None) = (method, target, version, words.next())
+    else {
+        return Err(Refusal::BadRequestLine(
+            "it is not METHOD TARGET HTTP/1.1 with one blank between",
+        ));
+    };
+    if method.is_empty() {
+        return Err(Refusal::BadRequestLine("it does not begin with a method"));
+    }
+    let old = parse_version(version)?;
+    Ok((parse_method(method), target, old))
 }
 
 /// The name has been vetted to be a token.
@@ -195,9 +211,10 @@ fn parse_target<'a>(method: Method<'_>, target: &'a [u8]) -> Result<Target<'a>, 
 }
 
 fn split_query(target: &str) -> (&str, Option<&str>) {
-    target
-        .split_once('?')
-        .map_or((target, None), |(path, query)| (path, Some(query)))
+    match memchr(b'?', target.as_bytes()) {
+        Some(at) => (&target[..at], Some(&target[at + 1..])),
+        None => (target, None),
+    }
 }
 
 /// Reads the fields and the empty line after them: the head with what they say, and their length.

@@ -6,14 +6,13 @@ use super::head::Head;
 
 /// Whether a text is a host with or without a port; a user name in it is not allowed (RFC 9110, section 4.2.4).
 pub(super) fn is_authority(text: &str) -> bool {
-    let (host, port) = split_port(text);
-    let good_host = match host.strip_prefix('[') {
-        Some(rest) => rest
-            .strip_suffix(']')
-            .is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
-        None => !host.is_empty() && host.bytes().all(is_host_byte),
+    let end = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((ip, _)) if ip.parse::<Ipv6Addr>().is_ok() => ip.len() + 2,
+        Some(_) => 0,
+        None => text.bytes().take_while(|byte| is_host_byte(*byte)).count(),
     };
-    good_host && port.is_none_or(|port| port.is_empty() || is_port(port))
+    let rest = &text.as_bytes()[end..];
+    end > 0 && (rest.is_empty() || rest.strip_prefix(b":").is_some_and(is_port))
 }
 
 /// Whether a browser sends it from Vigie's own page, or no browser does: other sites must not make a
@@ -66,8 +65,13 @@ fn split_port(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn is_port(port: &str) -> bool {
-    port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+/// Digits up to 65535, or nothing.
+fn is_port(port: &[u8]) -> bool {
+    let add = |sum: u32, byte: &u8| {
+        let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
+        Some(sum * 10 + digit).filter(|sum| *sum <= u32::from(u16::MAX))
+    };
+    port.iter().try_fold(0, add).is_some()
 }
 
 /// Unreserved characters, sub-delimiters and percent-encodings of a registered name.

@@ -2,25 +2,38 @@
 
 use std::borrow::Cow;
 
+use memchr::{memchr, memchr2};
+
 use super::refusal::Refusal;
 
 const SERVICE_NAME: &str = "service_name";
 
 /// The value of the first `service_name`, decoded; `None` when there is none.
 pub fn service_name(query: Option<&str>) -> Result<Option<Cow<'_, str>>, Refusal> {
-    for parameter in query.unwrap_or_default().split('&') {
-        let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+    let mut rest = query;
+    while let Some(parameters) = rest {
+        let (parameter, others) = cut(parameters, b'&');
+        let (key, value) = cut(parameter, b'=');
         // A key that cannot be decoded is another parameter, and those are ignored.
         if key == SERVICE_NAME || decode(key).is_ok_and(|key| key == SERVICE_NAME) {
-            return decode(value).map(Some);
+            return decode(value.unwrap_or_default()).map(Some);
         }
+        rest = others;
     }
     Ok(None)
 }
 
+/// What stands before the first `mark`, an ASCII character, and what after it.
+fn cut(text: &str, mark: u8) -> (&str, Option<&str>) {
+    match memchr(mark, text.as_bytes()) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    }
+}
+
 /// Undoes percent-encoding and `+` for a blank, as in HTML forms.
 fn decode(text: &str) -> Result<Cow<'_, str>, Refusal> {
-    if !text.contains(['%', '+']) {
+    if memchr2(b'%', b'+', text.as_bytes()).is_none() {
         return Ok(Cow::Borrowed(text));
     }
     let mut bytes = Vec::with_capacity(text.len());

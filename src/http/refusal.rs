@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use http_types::{Body, Response, StatusCode};
 
 use super::limits::{MAX_BODY, MAX_FIELDS, MAX_HEAD};
+use crate::format::json;
 use crate::source::Failure;
 
 /// Why a request is not answered with what it asks for.
@@ -100,7 +101,7 @@ impl Refusal {
         body.push('\n');
         let mut response = Response::new(row.status);
         response.set_body(Body::from_string(body));
-        response.insert_header("Content-Type", "application/json");
+        response.insert_header("Content-Type", json::MEDIA_TYPE);
         if let Some((name, value)) = row.header {
             response.insert_header(name, value);
         }

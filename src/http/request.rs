@@ -136,6 +136,12 @@ async fn list(name: &str, named: bool, shared: &Shared) -> Result<Listed, Refusa
 
 fn send_list(listed: &Listed, asked: Asked<'_>, shared: &Shared) -> Outgoing {
     let mut head = Vec::new();
-    let follows = answer::write_head(&mut head, &mut shared.scratch().date, asked, listed);
+    let now = shared.runtime.clock.now();
+    let follows = answer::write_head(
+        &mut head,
+        shared.scratch().date.then_age(now),
+        asked,
+        listed,
+    );
     Outgoing::list(head, follows.then(|| listed.value.clone()))
 }

@@ -227,7 +227,7 @@ impl Connection {
     /// Sends a list straight from the desk. `Turn::Read` means that the next request can be read.
     fn answer_at_once(&mut self, asked: Asked<'_>, listed: &Listed, desk: &mut Desk<'_>) -> Turn {
         desk.output.clear();
-        let follows = answer::write_head(desk.output, desk.date, asked, listed);
+        let follows = answer::write_head(desk.output, desk.date.then_age(desk.now), asked, listed);
         match outgoing::send_at_once(&self.stream, desk.output, follows.then_some(&listed.value)) {
             Err(_) => return Turn::Gone,
             Ok(Some(rest)) => return Turn::Write(rest, asked.fate),
