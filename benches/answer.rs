@@ -37,6 +37,7 @@ fn serve(count: usize) -> String {
         },
         seats: Seats::new(Limits {
             connections: 100,
+            refused: 1,
             request: limit,
             write: limit,
             idle: limit,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr2};
+use memchr::memchr2;
 
 use super::refusal::Refusal;
 
@@ -14,8 +14,7 @@ pub fn service_name(query: Option<&str>) -> Result<Option<Cow<'_, str>>, Refusal
     while let Some(parameters) = rest {
         let (parameter, others) = cut(parameters, b'&');
         let (key, value) = cut(parameter, b'=');
-        // A key that cannot be decoded is another parameter, and those are ignored.
-        if key == SERVICE_NAME || decode(key).is_ok_and(|key| key == SERVICE_NAME) {
+        if is_service_name(key) {
             return decode(value.unwrap_or_default()).map(Some);
         }
         rest = others;
@@ -23,9 +22,29 @@ pub fn service_name(query: Option<&str>) -> Result<Option<Cow<'_, str>>, Refusal
     Ok(None)
 }
 
+/// Whether a key is `service_name`, encoded or not. One that cannot be decoded is another parameter, and
+/// those are ignored. A query may have thousands of keys, so the first letter that differs ends it.
+fn is_service_name(key: &str) -> bool {
+    let mut rest = key.as_bytes();
+    for expected in SERVICE_NAME.bytes() {
+        let byte = match rest {
+            [b'%', encoded @ ..] => hex_pair(encoded),
+            [b'+', tail @ ..] => Some((b' ', tail)),
+            [byte, tail @ ..] => Some((*byte, tail)),
+            [] => None,
+        };
+        match byte {
+            Some((byte, tail)) if byte == expected => rest = tail,
+            _ => return false,
+        }
+    }
+    rest.is_empty()
+}
+
 /// What stands before the first `mark`, an ASCII character, and what after it.
 fn cut(text: &str, mark: u8) -> (&str, Option<&str>) {
-    match memchr(mark, text.as_bytes()) {
+    // For parameters as short as these the loop is quicker than a search by vectors.
+    match text.bytes().position(|byte| byte == mark) {
         Some(at) => (&text[..at], Some(&text[at + 1..])),
         None => (text, None),
     }
@@ -89,6 +108,20 @@ mod tests {
             name("service%5fname=sp+ace%2f%C3%BC=%2B"),
             Ok(Some("sp ace/ü=+".into()))
         );
+        for other in [
+            "service_names=a",
+            "service_nam=a",
+            "=a",
+            "service%5=a",
+            "service%zzname=a",
+            "service+name=a",
+            "Service_name=a",
+            "service_name%=a",
+        ] {
+            assert_eq!(name(other), Ok(None), "{other}");
+        }
+        let encoded = "%73%65%72%76%69%63%65%5F%6E%61%6D%65=a&service_name=b";
+        assert_eq!(name(encoded), Ok(Some("a".into())));
         for bad in [
             "service_name=%",
             "service_name=%2",

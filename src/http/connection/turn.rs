@@ -21,6 +21,9 @@ use crate::service::Listed;
 /// end hold up each other's answers by a thousand turns.
 const ANSWERS_A_TURN: usize = 2;
 
+/// So many bytes of a body a turn, for the same reason.
+const BODY_A_TURN: usize = 4096;
+
 /// What a turn ends with.
 pub(super) enum Turn {
     /// More bytes are needed.
@@ -71,7 +74,12 @@ impl Connection {
         let mut filled = self.input.len();
         input[..filled].copy_from_slice(&self.input);
         if !self.unread {
-            match rustix::net::recv(&self.stream, &mut input[filled..], RecvFlags::empty()) {
+            let room = match self.begun {
+                // Of a body little is read a turn: each of its bytes may cost a step.
+                Some(_) => input.len().min(filled + BODY_A_TURN),
+                None => input.len(),
+            };
+            match rustix::net::recv(&self.stream, &mut input[filled..room], RecvFlags::empty()) {
                 Ok((_, 0)) => return self.ended(),
                 Ok((_, count)) => filled += count,
                 Err(error) if is_passing(error) => return self.settle(now, 0),
@@ -103,16 +111,17 @@ impl Connection {
 
     /// Nothing more will come.
     fn ended(&mut self) -> Turn {
-        let begun = self.begun.take().map(|begun| begun.request.head_only);
-        let head_only = begun.unwrap_or(guard::asks_for_head(&self.input));
-        if matches!(self.wait, Wait::First | Wait::Request) && self.shared.seats.is_late(self.seat)
-        {
-            Turn::Work(Request::refused(Refusal::TooSlow, head_only))
-        } else if begun.is_some() || guard::has_begun(&self.input) {
-            Turn::Work(Request::refused(Refusal::CutShort, head_only))
+        if self.begun.is_some() || guard::has_begun(&self.input) {
+            Turn::Work(Request::refused(Refusal::CutShort, self.asks_for_head()))
         } else {
             Turn::Gone
         }
+    }
+
+    /// Whether the request that has begun asks for no body.
+    pub(super) fn asks_for_head(&self) -> bool {
+        let begun = self.begun.as_ref().map(|begun| begun.request.head_only);
+        begun.unwrap_or(guard::asks_for_head(&self.input))
     }
 
     /// Waits for the rest of a request, or for another one.
@@ -163,6 +172,11 @@ impl Connection {
                     Turn::Read => continue,
                     turn => return turn,
                 }
+            }
+            if head.expectation == Expectation::Unknown && head.framing != Framing::None {
+                // Whether the body will come nobody can tell (RFC 9110, section 10.1.1).
+                let head_only = head.method == Method::Head;
+                return Turn::Work(Request::refused(Refusal::Expectation, head_only));
             }
             let (body, expects) = (
                 Body::new(head.framing),
