@@ -19,6 +19,7 @@
 //! | 1 | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
 //! | 1 | [`lines`] | endpoint lines, the text format of files |
 //! | 1 | [`blocking`] | work that a file system may hang, on threads of its own |
+//! | 1 | [`supervisor`] | what systemd is told of this process |
 //! | 0 | [`regular_file`] | regular files, read whole and bounded |
 //! | 0 | [`endpoint`] | an endpoint: address, port, weight |
 //! | 0 | [`clock`] | the only reader of time in the server, and a manual one for tests |
@@ -47,5 +48,6 @@ pub mod service;
 pub mod signal;
 pub mod slot;
 pub mod source;
+pub mod supervisor;
 pub mod wording;
 pub mod yaml;
