@@ -8,6 +8,7 @@ mod bodies;
 mod caching;
 mod command_line;
 mod configuration;
+mod container;
 mod deadlines;
 mod documents;
 mod hanging;

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) use hanging::Hanging;
-pub(crate) use served::{Setup, Vigie, connect_to};
+pub(crate) use served::{Setup, Vigie, connect_to, connect_to_socket};
 pub(crate) use wire::{Answer, Connection};
 
 /// The longest that a test waits for anything: far beyond what a busy machine needs, so that only a hang reaches it.

@@ -364,7 +364,7 @@ fn wait_for_exit(child: &mut Child) -> Option<i32> {
 }
 
 /// The calls that tests make are the same for both kinds of socket.
-fn connect_to_socket(path: &Path) -> io::Result<TcpStream> {
+pub(crate) fn connect_to_socket(path: &Path) -> io::Result<TcpStream> {
     Ok(TcpStream::from(OwnedFd::from(UnixStream::connect(path)?)))
 }
 
