@@ -18,6 +18,7 @@ mod limits;
 mod listening;
 mod lists;
 mod logging;
+mod manifests;
 mod mutations;
 mod names;
 mod other_sites;
