@@ -7,6 +7,7 @@ mod arrivals;
 mod bodies;
 mod caching;
 mod command_line;
+mod completions;
 mod configuration;
 mod container;
 mod deadlines;
