@@ -17,6 +17,7 @@ mod limits;
 mod listening;
 mod lists;
 mod logging;
+mod metrics;
 mod mutations;
 mod names;
 mod other_sites;

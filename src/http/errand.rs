@@ -1,12 +1,19 @@
-//! What is answered beside lists: reload and health.
+//! What is answered beside lists: reload, health, metrics and the page.
+
+use std::sync::Arc;
 
 use http_types::{Request, Response, StatusCode};
 
 use super::codec;
 use super::refusal::Refusal;
 use super::route::Errand;
+use super::scrape;
 use super::shared::Shared;
+use crate::blocking;
 use crate::format::json;
+use crate::metrics;
+use crate::page::{self, Row};
+use crate::service::Service;
 
 #[derive(miniserde::Serialize)]
 struct Reloaded {
@@ -17,7 +24,7 @@ struct Reloaded {
 pub(super) async fn answer(
     errand: Errand,
     vetted: Vec<u8>,
-    shared: &Shared,
+    shared: &Arc<Shared>,
 ) -> Result<Response, Refusal> {
     let request = codec::request(vetted).await?;
     match errand {
@@ -25,13 +32,19 @@ pub(super) async fn answer(
         Errand::Ready if shared.phase.is_ready() => Ok(text("ready\n")),
         Errand::Ready => Err(Refusal::Stopping),
         Errand::Reload => reload(&request, shared).await,
+        Errand::Metrics => Ok(document(metrics::MEDIA_TYPE, scrape::text(shared).await)),
+        Errand::Page => Ok(page(shared).await),
     }
 }
 
 fn text(body: &str) -> Response {
+    document("text/plain; charset=utf-8", body.into())
+}
+
+fn document(media_type: &str, body: String) -> Response {
     let mut response = Response::new(StatusCode::Ok);
     response.set_body(body);
-    response.insert_header("Content-Type", "text/plain; charset=utf-8");
+    response.insert_header("Content-Type", media_type);
     response.insert_header("Cache-Control", "no-cache");
     response
 }
@@ -51,4 +64,28 @@ async fn reload(request: &Request, shared: &Shared) -> Result<Response, Refusal>
     response.set_body(body);
     response.insert_header("Content-Type", json::MEDIA_TYPE);
     Ok(response)
+}
+
+/// The page, with the headers that keep a browser from doing anything but what it is for.
+async fn page(shared: &Shared) -> Response {
+    let catalog = shared.catalog.snapshot();
+    let render = move || page::render(catalog.sorted().into_iter().map(row));
+    let html = match blocking::run(render.clone()).await {
+        Ok(html) => html,
+        // No thread could be had.
+        Err(_) => render(),
+    };
+    let mut response = document("text/html; charset=utf-8", html);
+    for (name, value) in page::HEADERS {
+        response.insert_header(name, value);
+    }
+    response
+}
+
+fn row(service: &Service) -> Row<'_> {
+    Row {
+        name: service.name(),
+        kind: service.source().kind(),
+        target: service.source().target(),
+    }
 }
