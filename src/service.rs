@@ -214,11 +214,11 @@ impl Service {
                 .unwrap_or_else(|_| Err(broken()));
             let outcome = outcome.map_err(|failure| failure.of(format_args!("service {name}")));
             let now = clock.now();
-            log::debug!(service = &*name; "service {name}: read in {:?}: {}", now - begin, told(&outcome));
+            log::debug!(service = &*name, source = kind; "service {name}: read in {:?}: {}", now - begin, told(&outcome));
             durations.observe(kind, now.saturating_duration_since(begin));
             reads.add(outcome.as_ref().ok().map(|listing| listing.endpoints));
             let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-            history.tell(&name, &outcome, now);
+            history.tell(&name, kind, &outcome, now);
             outcome.map(|listing| history.share(listing))
         }
     }
@@ -255,32 +255,32 @@ impl History {
         listing
     }
 
-    fn tell(&mut self, name: &str, outcome: &Result<Listing, Failure>, now: Instant) {
+    fn tell(&mut self, name: &str, kind: &str, outcome: &Result<Listing, Failure>, now: Instant) {
         match outcome {
             Err(failure) if self.failing_since.is_none() => {
                 self.failing_since = Some(now);
-                info!(service = name; "{failure}");
+                info!(service = name, source = kind; "{failure}");
             }
             Err(_) => {}
             Ok(listing) => {
                 if let Some(since) = self.failing_since.take() {
                     let seconds = now.saturating_duration_since(since).as_secs();
-                    info!(service = name; "service {name}: its source answers again, after {seconds} s");
+                    info!(service = name, source = kind; "service {name}: its source answers again, after {seconds} s");
                 }
-                self.tell_emptiness(name, listing.endpoints);
+                self.tell_emptiness(name, kind, listing.endpoints);
                 self.last_good = Some((listing.endpoints, clock::date()));
             }
         }
     }
 
-    fn tell_emptiness(&mut self, name: &str, endpoints: usize) {
+    fn tell_emptiness(&mut self, name: &str, kind: &str, endpoints: usize) {
         let empty = endpoints == 0;
         match self.empty.replace(empty) {
             Some(true) if !empty => {
-                info!(service = name; "service {name}: lists {} again", count(endpoints, "endpoint"))
+                info!(service = name, source = kind; "service {name}: lists {} again", count(endpoints, "endpoint"))
             }
             Some(false) if empty => {
-                info!(service = name; "service {name}: its source lists no endpoints now")
+                info!(service = name, source = kind; "service {name}: its source lists no endpoints now")
             }
             _ => {}
         }

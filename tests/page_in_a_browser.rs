@@ -35,7 +35,7 @@ fn open(browser: &Browser, vigie: &Vigie) {
 /// The rows that are shown: state, name, source, count, note.
 const ROWS: &str = "return [...document.querySelectorAll('#services > li:not([hidden])')].map((row) => \
     ['.state', 'a', '.source', '.count:not([hidden])', '.note'].map((part) => row.querySelector(part)?.textContent ?? '')\
-    .join(' | ')).join('\\n')";
+    .join(' | ').replace(/for \\d+ s:/, 'for N s:')).join('\\n')";
 
 /// Nothing was logged by the page itself, and nothing was asked of anyone but Vigie.
 fn assert_quiet(browser: &Browser, vigie: &Vigie) {
@@ -75,9 +75,9 @@ fn each_row_tells_its_state_in_words() {
         rows.lines().collect::<Vec<_>>(),
         [
             "Serving | <script>alert(1)</script>\"&'🦀 | file web.txt | 2 endpoints | ",
-            "Stale | bridged | file gone.txt | 1 endpoint | Stale for 0 s: service bridged: file gone.txt: opening: \
+            "Stale | bridged | file gone.txt | 1 endpoint | Stale for N s: file gone.txt: opening: \
              No such file or directory; create it, or correct its path",
-            "Failing | broken | file bad.txt |  | service broken: file bad.txt: line 1: the port is not a number \
+            "Failing | broken | file bad.txt |  | file bad.txt: line 1: the port is not a number \
              from 1 to 65535: \"10.0.0.1:<b>\"",
             "Empty | nobody | file empty.txt |  | ",
             "Serving | web | file web.txt | 2 endpoints | ",

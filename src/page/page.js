@@ -88,7 +88,8 @@
     Object.assign(row, { total: 0, endpoints: [], tag: null, readAt: null, note: "" }, said);
     row.pill.className = `state ${row.state}`;
     row.word.textContent = WORDS[row.state];
-    row.why.textContent = row.note;
+    // The row says itself which service it is about.
+    row.why.textContent = row.note.replace(`service ${row.name}: `, "");
     showAge(row);
     if (!same) showEndpoints(row);
     changed();
@@ -114,11 +115,13 @@
     };
     const [element, head, body] = [make("table"), make("thead"), make("tbody")];
     const left = row.total - row.endpoints.length;
-    const all = left ? `The first ${SHOWN} of ${count(row.total, "endpoint")}; the JSON has them all` : `Endpoints of ${row.name}`;
+    const caption = left > 0
+      ? make("caption", "", `The first ${SHOWN} of ${count(row.total, "endpoint")}; the JSON has them all`)
+      : make("caption", "unseen", `Endpoints of ${row.name}`);
     head.append(line("th", ["Address", "Port", "Weight"]));
     for (const cell of head.firstChild.children) cell.scope = "col";
     body.append(...row.endpoints.map((one) => line("td", [one.ip, one.port, one.load_balancing_weight])));
-    element.append(make("caption", "", all), head, body);
+    element.append(caption, head, body);
     return element;
   };
 
