@@ -29,7 +29,7 @@ fn url(vigie: &Vigie) -> String {
 /// Opens the page and waits until every state is known.
 fn open(browser: &Browser, vigie: &Vigie) {
     browser.open(&url(vigie));
-    browser.wait_for("!document.body.hasAttribute('aria-busy')");
+    browser.wait_for("!('asking' in document.body.dataset)");
 }
 
 /// The rows that are shown: state, name, source, count, note.
@@ -183,6 +183,34 @@ fn a_refresh_shows_what_has_changed() {
     assert_quiet(&browser, &vigie);
     assert_eq!(vigie.stop(), Some(0));
     browser.wait_for(&format!("{one}.includes('Vigie cannot be reached')"));
+}
+
+#[test]
+fn the_automatic_refresh_rests_while_nobody_sees_the_page() {
+    let Some(browser) = Browser::start("the automatic refresh of the page") else {
+        return;
+    };
+    let vigie = zoo();
+    let watch = "window.delays = []; const real = window.setTimeout;\
+        window.setTimeout = (then, delay) => { delays.push(delay); return real(then, delay); };\
+        window.unseen = true; Object.defineProperty(document, 'hidden', { get: () => unseen });";
+    browser.command(
+        "Page.addScriptToEvaluateOnNewDocument",
+        &format!("{{\"source\":\"{watch}\"}}"),
+    );
+    open(&browser, &vigie);
+    let due = || browser.run("return delays.filter((delay) => delay === 5000).length + ''");
+    let see = |unseen: bool| {
+        browser.run(&format!(
+            "unseen = {unseen}; document.dispatchEvent(new Event('visibilitychange')); return ''"
+        ))
+    };
+    browser.run("document.getElementById('auto').click(); return ''");
+    assert_eq!(due(), "0");
+    see(false);
+    assert_eq!(due(), "1");
+    see(true);
+    assert_eq!(due(), "1");
 }
 
 #[test]

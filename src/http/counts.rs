@@ -32,3 +32,50 @@ impl Counts {
         cells.filter(|(_, _, count)| *count > 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::refusal::Refusal;
+    use crate::source::Failure;
+
+    #[test]
+    fn every_status_of_a_refusal_has_a_counter_of_its_own() {
+        let refusals = [
+            Refusal::BadQuery(""),
+            Refusal::ReloadDisabled,
+            Refusal::NoSuchPath("".into()),
+            Refusal::WrongMethod { allow: "" },
+            Refusal::TooSlow,
+            Refusal::BodyTooLarge,
+            Refusal::TargetTooLong,
+            Refusal::Expectation,
+            Refusal::HeadTooLarge,
+            Refusal::ReloadFailed("".into()),
+            Refusal::TransferCoding,
+            Refusal::Source(Failure::Unreadable("".into())),
+            Refusal::TooManyConnections,
+            Refusal::Source(Failure::TimedOut("".into())),
+            Refusal::Version,
+        ];
+        let counts = Counts::default();
+        let statuses = refusals
+            .iter()
+            .map(|refusal| u16::from(refusal.status()))
+            .chain([200, 304]);
+        let mut want: Vec<_> = statuses.collect();
+        for status in &want {
+            counts.add(Handler::Reload, *status);
+        }
+        let mut counted: Vec<_> = counts
+            .all()
+            .map(|(handler, code, count)| {
+                assert_eq!((handler, count), (Handler::Reload, 1), "{code}");
+                code
+            })
+            .collect();
+        want.sort_unstable();
+        counted.sort_unstable();
+        assert_eq!(counted, want);
+    }
+}

@@ -15,6 +15,9 @@ use crate::metrics;
 use crate::page::{self, Row};
 use crate::service::Service;
 
+/// So many services are written of in less time than a thread takes to start.
+const WRITTEN_AT_ONCE: usize = 200;
+
 #[derive(miniserde::Serialize)]
 struct Reloaded {
     services: usize,
@@ -32,7 +35,7 @@ pub(super) async fn answer(
         Errand::Ready if shared.phase.is_ready() => Ok(text("ready\n")),
         Errand::Ready => Err(Refusal::Stopping),
         Errand::Reload => reload(&request, shared).await,
-        Errand::Metrics => Ok(document(metrics::MEDIA_TYPE, scrape::text(shared).await)),
+        Errand::Metrics => Ok(metrics(shared).await),
         Errand::Page => Ok(page(shared).await),
     }
 }
@@ -66,15 +69,30 @@ async fn reload(request: &Request, shared: &Shared) -> Result<Response, Refusal>
     Ok(response)
 }
 
+async fn metrics(shared: &Arc<Shared>) -> Response {
+    let (count, shared) = (shared.catalog.load().count(), shared.clone());
+    let text = written(count, move || scrape::render(&shared)).await;
+    document(metrics::MEDIA_TYPE, text)
+}
+
+/// A document about so many services. A long one is written on a thread of its own, so that it holds up
+/// nobody.
+async fn written(services: usize, write: impl Fn() -> String + Clone + Send + 'static) -> String {
+    if services > WRITTEN_AT_ONCE
+        && let Ok(text) = blocking::run(write.clone()).await
+    {
+        return text;
+    }
+    // Without a thread it takes the time of the others.
+    write()
+}
+
 /// The page, with the headers that keep a browser from doing anything but what it is for.
 async fn page(shared: &Shared) -> Response {
     let catalog = shared.catalog.snapshot();
+    let count = catalog.count();
     let render = move || page::render(catalog.sorted().into_iter().map(row));
-    let html = match blocking::run(render.clone()).await {
-        Ok(html) => html,
-        // No thread could be had.
-        Err(_) => render(),
-    };
+    let html = written(count, render).await;
     let mut response = document("text/html; charset=utf-8", html);
     for (name, value) in page::HEADERS {
         response.insert_header(name, value);

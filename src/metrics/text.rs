@@ -30,6 +30,11 @@ pub struct Family<'a> {
 }
 
 impl Text {
+    /// An empty text with room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self(String::with_capacity(bytes))
+    }
+
     /// Begins a family. The help is one line without backslashes.
     pub fn family(&mut self, kind: Kind, name: &'static str, help: &str) -> Family<'_> {
         let kind = match kind {

@@ -194,7 +194,7 @@
   const refresh = () => {
     clearTimeout(timer);
     for (const row of rows) if (!row.busy) queue.add(row);
-    document.body.setAttribute("aria-busy", "true");
+    document.body.dataset.asking = "";
     goOn();
   };
 
@@ -205,7 +205,7 @@
     const summary = [count(rows.length, "service"), states.join(", ")].filter(Boolean).join(": ");
     if (at("summary").textContent !== summary) at("summary").textContent = summary;
     at("checked").textContent = `checked at ${new Date().toLocaleTimeString("en-GB")}`;
-    document.body.removeAttribute("aria-busy");
+    delete document.body.dataset.asking;
     schedule();
   };
   const schedule = () => {
