@@ -70,7 +70,7 @@ fn without_script_the_page_lists_the_services_with_links_to_their_json() {
     );
     let vigie = setup.start();
     let page = vigie.get("/");
-    let rows = between(page.text(), "<ul id=\"services\">\n", "</ul>");
+    let rows = between(page.text(), "<ul id=\"services\" role=\"list\">\n", "</ul>");
     let link = "services?service_name=sp%20ace%2F%C3%BC%26x%3D%221%22%20%3Cscript%3Ealert%281%29%3C%2Fscript%3E%20%27%F0%9F%A6%80%27";
     assert_eq!(
         rows,

@@ -87,6 +87,7 @@ fn each_row_tells_its_state_in_words() {
         browser.run("return document.querySelector('[role=status]').textContent"),
         "5 services: 1 failing, 1 stale, 1 empty, 2 serving"
     );
+    assert_eq!(browser.run("return document.title"), "Vigie: 1 failing");
     let ages = "return [...document.querySelectorAll('.age')].map((age) => age.textContent.replace(/^\\d+ s/, 'N s')).join()";
     assert_eq!(browser.run(ages), "N s old,N s old,,N s old,N s old");
     assert_quiet(&browser, &vigie);
@@ -147,6 +148,27 @@ fn the_page_can_be_used_by_keyboard_alone() {
             browser.run("return document.getElementById('nothing').hidden + ''")
         ),
         (String::new(), "false".into())
+    );
+}
+
+#[test]
+fn of_a_long_list_the_page_shows_the_begin_and_says_so() {
+    let Some(browser) = Browser::start("a long list on the page") else {
+        return;
+    };
+    let list: String = (0..5_000)
+        .map(|n| format!("10.0.{}.{}\n", n / 250, n % 250))
+        .collect();
+    let vigie = Setup::services("one: {file: one.txt}")
+        .file("one.txt", list)
+        .start();
+    open(&browser, &vigie);
+    browser.run("document.querySelector('.count').click(); return ''");
+    assert_eq!(
+        browser.run("const table = document.querySelector('table');\
+            return [table.caption.textContent, table.tBodies[0].rows.length, table.tBodies[0].rows[199].textContent,\
+            document.querySelector('.count').textContent].join('; ')"),
+        "The first 200 of 5,000 endpoints; the JSON has them all; 200; 10.0.0.199800; 5,000 endpoints"
     );
 }
 

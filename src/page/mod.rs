@@ -102,7 +102,10 @@ mod tests {
             target: "/a<b>\n".into(),
         };
         let page = render([row].into_iter());
-        let list = page.split_once("<ul id=\"services\">\n").unwrap().1;
+        let list = page
+            .split_once("<ul id=\"services\" role=\"list\">\n")
+            .unwrap()
+            .1;
         assert_eq!(
             list.split_once("</ul>").unwrap().0,
             "<li><a href=\"services?service_name=%3Cscript%3E%22%26%27%7Brows%7D%C3%A9\">\

@@ -101,6 +101,7 @@
 
   const showEndpoints = (row) => {
     row.count.textContent = count(row.total, "endpoint");
+    row.count.setAttribute("aria-label", `${row.count.textContent} of ${row.name}`);
     row.count.hidden = row.total === 0;
     row.count.setAttribute("aria-expanded", String(row.open));
     row.list.hidden = !row.open || row.total === 0;
@@ -204,6 +205,7 @@
     const states = Object.keys(WORDS).filter((state) => counts[state]).map((state) => `${counts[state].toLocaleString("en")} ${state}`);
     const summary = [count(rows.length, "service"), states.join(", ")].filter(Boolean).join(": ");
     if (at("summary").textContent !== summary) at("summary").textContent = summary;
+    document.title = counts.failing ? `Vigie: ${counts.failing} failing` : "Vigie";
     at("checked").textContent = `checked at ${new Date().toLocaleTimeString("en-GB")}`;
     delete document.body.dataset.asking;
     schedule();
