@@ -15,7 +15,7 @@ use crate::metrics;
 use crate::page::{self, Row};
 use crate::service::Service;
 
-/// So many services are written of in less time than a thread takes to start.
+/// So many services, say, are written of in less time than a thread takes to start.
 const WRITTEN_AT_ONCE: usize = 200;
 
 #[derive(miniserde::Serialize)]
@@ -70,15 +70,17 @@ async fn reload(request: &Request, shared: &Shared) -> Result<Response, Refusal>
 }
 
 async fn metrics(shared: &Arc<Shared>) -> Response {
-    let (count, shared) = (shared.catalog.load().count(), shared.clone());
-    let text = written(count, move || scrape::render(&shared)).await;
+    // The open files are counted for it one by one.
+    let parts = shared.catalog.load().count() + shared.seats.count();
+    let shared = shared.clone();
+    let text = written(parts, move || scrape::render(&shared)).await;
     document(metrics::MEDIA_TYPE, text)
 }
 
-/// A document about so many services. A long one is written on a thread of its own, so that it holds up
+/// A document of so many parts. A long one is written on a thread of its own, so that it holds up
 /// nobody.
-async fn written(services: usize, write: impl Fn() -> String + Clone + Send + 'static) -> String {
-    if services > WRITTEN_AT_ONCE
+async fn written(parts: usize, write: impl Fn() -> String + Clone + Send + 'static) -> String {
+    if parts > WRITTEN_AT_ONCE
         && let Ok(text) = blocking::run(write.clone()).await
     {
         return text;

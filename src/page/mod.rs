@@ -1,7 +1,7 @@
 //! The page for a person who looks at what Vigie serves: one template, its script and its style.
 //!
 //! The build puts them together into one document (`src/build.rs`), and their hashes into its
-//! Content-Security-Policy. Names and targets are data: all of them go through [`escape`].
+//! Content-Security-Policy. Names and targets are data: all of them are escaped in one place.
 
 use std::fmt::Write;
 
