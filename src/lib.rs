@@ -19,6 +19,8 @@
 //! | 1 | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
 //! | 1 | [`lines`] | endpoint lines, the text format of files |
 //! | 1 | [`blocking`] | work that a file system may hang, on threads of its own |
+//! | 0 | [`metrics`] | counters, a histogram, and the text that Prometheus reads |
+//! | 0 | [`page`] | the page: one template, its script and its style |
 //! | 0 | [`regular_file`] | regular files, read whole and bounded |
 //! | 0 | [`endpoint`] | an endpoint: address, port, weight |
 //! | 0 | [`clock`] | the only reader of time in the server, and a manual one for tests |
@@ -40,6 +42,8 @@ pub mod format;
 pub mod http;
 pub mod lines;
 pub mod log;
+pub mod metrics;
+pub mod page;
 pub mod regular_file;
 pub mod reload;
 pub mod server;

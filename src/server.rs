@@ -12,6 +12,7 @@ use smol::future::FutureExt;
 use crate::catalog::{Catalog, Current};
 use crate::clock::{self, Clock};
 use crate::config::{Config, Server};
+use crate::http::counts::Counts;
 use crate::http::listener::{Listener, SocketFile};
 use crate::http::seats::{Limits, Seats};
 use crate::http::shared::{Phase, Scratch, Shared};
@@ -67,8 +68,12 @@ async fn serve(file: PathBuf, mut config: Config, mut wishes: Wishes) -> Result<
         reloader: (!config.disable_reload_by_request).then(|| reloader.clone()),
         phase: Phase::default(),
         scratch: Mutex::new(Scratch::default()),
+        counts: Counts::default(),
+        durations: Arc::default(),
+        reloads: Arc::default(),
     });
     let reloading = Reloading {
+        status: shared.reloads.clone(),
         file,
         started_with: config,
     };

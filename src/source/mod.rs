@@ -43,6 +43,20 @@ impl Source {
         }
     }
 
+    /// The key that names its kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::File(_) => "file",
+        }
+    }
+
+    /// What is read, without user names, credentials and query strings, for everyone to see.
+    pub fn target(&self) -> String {
+        match self {
+            Self::File(file) => file.path.to_string_lossy().into_owned(),
+        }
+    }
+
     /// Whether both read the same place, though perhaps with other limits: then a read of one that
     /// hangs holds up the other.
     pub fn is_at_the_place_of(&self, other: &Self) -> bool {
