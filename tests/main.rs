@@ -26,3 +26,4 @@ mod rewriting;
 mod routes;
 mod slot;
 mod stopping;
+mod urls;

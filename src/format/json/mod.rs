@@ -1,5 +1,9 @@
 //! The JSON list that clients in the field read: a contract, byte for byte.
 
+mod read;
+
+pub use read::{BadList, DEEPEST, parse};
+
 use crate::endpoint::Endpoint;
 
 /// About what one endpoint takes, so that the body rarely grows while it is written.
