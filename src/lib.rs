@@ -16,13 +16,15 @@
 //! | 4 | [`slot`] | the memory of one service: freshness, single flight, the last good list |
 //! | 4 | [`log`] | lines on standard error |
 //! | 3 | [`client`] | HTTP and HTTPS: one request, one bounded answer; knows no source |
+//! | 2 | [`dns`] | questions to DNS servers, and the addresses of host names |
+//! | 2 | [`mod@format`] | endpoints as bytes and back, one room an answer format |
 //! | 1 | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
 //! | 1 | [`lines`] | endpoint lines, the text format of files |
-//! | 1 | [`mod@format`] | endpoints as bytes and back, one room an answer format |
 //! | 1 | [`blocking`] | work that a file system may hang, on threads of its own |
 //! | 0 | [`regular_file`] | regular files, read whole and bounded |
 //! | 0 | [`endpoint`] | an endpoint: address, port, weight |
 //! | 0 | [`clock`] | the only reader of time in the server, and a manual one for tests |
+//! | 0 | [`racing`] | several futures at once, the first that ends first |
 //! | 0 | [`wording`] | the words of messages: text from outside made safe, the nearest known word |
 //!
 //! A room uses only rooms on floors below its own, and [`wording`]; a test holds this against the
@@ -37,11 +39,13 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod config;
+pub mod dns;
 pub mod endpoint;
 pub mod format;
 pub mod http;
 pub mod lines;
 pub mod log;
+pub mod racing;
 pub mod regular_file;
 pub mod reload;
 pub mod server;

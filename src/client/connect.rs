@@ -1,17 +1,15 @@
 //! New connections: every address is tried.
 
-use std::future::{Future, poll_fn};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::pin::Pin;
-use std::task::Poll;
 use std::time::Duration;
 
-use async_io::{Async, Timer};
-use smol::future::FutureExt;
+use async_io::Async;
 use smol::io::{AsyncRead, AsyncWrite};
 
 use super::{Client, Deadline, Failure, Kind, Step, Target, address, tls};
+use crate::clock;
+use crate::racing::Racing;
 use crate::wording::without_number;
 
 /// A connection, with TLS or without.
@@ -38,7 +36,7 @@ impl Client {
         deadline: Deadline,
     ) -> Result<Stream, Failure> {
         step.begin("looking up the host");
-        let addresses = address::of(target, deadline).await?;
+        let addresses = address::of(target, &self.names, deadline).await?;
         step.begin(match &*addresses {
             [one] => format!("connecting to {one}"),
             several => format!("connecting to {} addresses", several.len()),
@@ -63,53 +61,26 @@ pub(super) fn failed(step: &str, kind: Kind, error: &io::Error) -> Failure {
     }
 }
 
-type Attempt = Pin<Box<dyn Future<Output = io::Result<Async<TcpStream>>> + Send>>;
-
 /// Connects to the first address that takes it. The next one is tried when one fails or is slow.
 async fn dial(addresses: Vec<SocketAddr>) -> Result<Async<TcpStream>, Failure> {
     let mut rest = addresses.into_iter();
-    let mut under_way: Vec<(SocketAddr, Attempt)> = Vec::new();
+    let mut under_way = Racing::new();
     let mut errors = Vec::new();
     loop {
         if under_way.len() < MOST_AT_ONCE
             && let Some(address) = rest.next()
         {
-            under_way.push((address, Box::pin(Async::<TcpStream>::connect(address))));
+            under_way.add(async move { (address, Async::<TcpStream>::connect(address).await) });
         }
         if under_way.is_empty() {
             return Err(unconnected(&errors));
         }
-        let ended = async { Some(first(&mut under_way).await) };
-        let late = async {
-            Timer::after(HEAD_START).await;
-            None
-        };
-        match ended.or(late).await {
+        match clock::within(HEAD_START, under_way.next()).await {
             Some((_, Ok(stream))) => return Ok(stream),
             Some((address, Err(error))) => errors.push((address, error)),
             None => {}
         }
     }
-}
-
-/// The first attempt that ends, taken out.
-async fn first(
-    under_way: &mut Vec<(SocketAddr, Attempt)>,
-) -> (SocketAddr, io::Result<Async<TcpStream>>) {
-    poll_fn(|context| {
-        for index in 0..under_way.len() {
-            let Some((address, attempt)) = under_way.get_mut(index) else {
-                continue;
-            };
-            if let Poll::Ready(outcome) = attempt.as_mut().poll(context) {
-                let address = *address;
-                drop(under_way.remove(index));
-                return Poll::Ready((address, outcome));
-            }
-        }
-        Poll::Pending
-    })
-    .await
 }
 
 fn unconnected(errors: &[(SocketAddr, io::Error)]) -> Failure {

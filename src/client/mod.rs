@@ -32,7 +32,8 @@ pub use trust::{System, Trust, Trusted};
 /// Names, values and sets of header fields, and the status of an answer.
 pub use ureq_proto::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use crate::clock::{self, Clock};
+use crate::clock;
+use crate::dns;
 use kept::Kept;
 
 /// What is asked for.
@@ -80,14 +81,16 @@ pub struct Answer {
 /// Asks servers, and keeps connections for the next request.
 pub struct Client {
     tls: Tls,
+    names: dns::System,
     kept: Kept,
 }
 
 impl Client {
-    /// Makes it ready; opens no connection.
-    pub fn new(tls: Tls) -> Self {
+    /// Makes it ready; opens no connection. Names are looked up as `names` does it.
+    pub fn new(tls: Tls, names: dns::System) -> Self {
         Self {
             tls,
+            names,
             kept: Kept::default(),
         }
     }
@@ -98,9 +101,8 @@ impl Client {
     pub async fn get(&self, request: &Request<'_>) -> Result<Answer, Failure> {
         let step = Step::default();
         let deadline = request.begun + request.timeout;
-        let left = deadline.saturating_duration_since(Clock::System.now());
         let errand = self.follow(request, &step, deadline);
-        match clock::within(left, errand).await {
+        match clock::until(deadline, errand).await {
             Some(outcome) => outcome,
             None => Err(Failure::timed_out(&step.words(), request.timeout)),
         }

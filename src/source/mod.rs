@@ -3,6 +3,7 @@
 //! A source reads everything once, whole or not at all. It keeps nothing between reads that would
 //! change an answer, tries nothing twice, and knows neither the service's name nor HTTP serving.
 
+pub mod dns;
 pub mod file;
 pub mod url;
 
@@ -37,6 +38,8 @@ pub enum Source {
     Url(Box<url::Url>),
     /// Endpoint lines in a file.
     File(file::File),
+    /// Records of a name in DNS.
+    Dns(dns::Dns),
 }
 
 impl Source {
@@ -53,6 +56,7 @@ impl Source {
         Ok(match self {
             Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, trusted)?),
             Self::File(file) => Arc::new(file::FileReader::new(file.clone(), lane)),
+            Self::Dns(dns) => Arc::new(dns::DnsReader::new(dns.clone(), lane)),
         })
     }
 
@@ -61,7 +65,7 @@ impl Source {
     pub fn is_built_from_files(&self) -> bool {
         match self {
             Self::Url(_) => true,
-            Self::File(_) => false,
+            Self::File(_) | Self::Dns(_) => false,
         }
     }
 
@@ -69,10 +73,14 @@ impl Source {
     /// hangs holds up the other.
     pub fn is_at_the_place_of(&self, other: &Self) -> bool {
         match (self, other) {
-            // What may hang is a file of a secret.
+            // What may hang is a file of a secret, or resolv.conf.
             (Self::Url(url), Self::Url(other)) => url.secret_file() == other.secret_file(),
             (Self::File(file), Self::File(other)) => file.path == other.path,
-            (Self::Url(_) | Self::File(_), _) => false,
+            // What may hang is resolv.conf.
+            (Self::Dns(dns), Self::Dns(other)) => {
+                dns.servers.is_empty() && other.servers.is_empty()
+            }
+            (Self::Url(_) | Self::File(_) | Self::Dns(_), _) => false,
         }
     }
 }
@@ -88,7 +96,7 @@ struct Kind {
 }
 
 /// Of several in one service the first here wins.
-const KINDS: [Kind; 2] = [
+const KINDS: [Kind; 3] = [
     Kind {
         key: "url",
         keys: &url::KEYS,
@@ -99,17 +107,22 @@ const KINDS: [Kind; 2] = [
         keys: &file::KEYS,
         parse: |field, reader| file::File::parse(field, reader).map(Source::File),
     },
+    Kind {
+        key: "dns",
+        keys: &dns::KEYS,
+        parse: |field, reader| dns::Dns::parse(field, reader).map(Source::Dns),
+    },
 ];
 
 /// Kinds of source that Vigie will have and has not yet.
-const PLANNED: [&str; 2] = ["kubernetes", "dns"];
+const PLANNED: [&str; 1] = ["kubernetes"];
 
 /// What to say of a key that names a source which is not there yet.
 pub fn planned(key: &str) -> Option<String> {
     let known: Vec<&str> = keys().collect();
     PLANNED
         .contains(&key)
-        .then(|| format!("the only sources today are {}", known.join(" and ")))
+        .then(|| format!("the sources today are {}", known.join(", ")))
 }
 
 /// The keys that name a source, the one that wins first.

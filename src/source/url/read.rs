@@ -7,6 +7,7 @@ use super::{Url, build, list};
 use crate::blocking::Lane;
 use crate::client::{self, Answer, AtHand, Client, Kind, Request, StatusCode, Trusted, header};
 use crate::clock::Clock;
+use crate::dns::System;
 use crate::endpoint::Endpoint;
 use crate::source::{Failure, Found, Reader, Reading};
 use crate::yaml::Diagnostic;
@@ -37,7 +38,10 @@ impl UrlReader {
         trusted: &mut Trusted,
     ) -> Result<Self, Vec<Diagnostic>> {
         Ok(Self {
-            client: Client::new(build::tls(&settings.tls, trusted)?),
+            client: Client::new(
+                build::tls(&settings.tls, trusted)?,
+                System::new(lane.clone()),
+            ),
             settings: settings.clone(),
             lane,
             last: Mutex::default(),
