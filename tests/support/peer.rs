@@ -4,8 +4,11 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use futures_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use rustix::net::sockopt;
 
 use super::PATIENCE;
 
@@ -30,6 +33,8 @@ pub(crate) enum Reply {
     End(Vec<u8>),
     /// Sends these bytes and ends the connection, whose TLS goes on.
     Cut(Vec<u8>),
+    /// Sends these bytes and resets the connection.
+    Reset(Vec<u8>),
     /// Does as it likes, then ends the connection.
     Act(Box<dyn FnOnce(&mut dyn Write) + Send>),
 }
@@ -52,11 +57,17 @@ pub(crate) fn list(body: impl AsRef<[u8]>) -> Vec<u8> {
 trait Wire: Read + Write + Send {
     /// Says that nothing more comes.
     fn end(&mut self);
+
+    fn socket(&self) -> &TcpStream;
 }
 
 impl Wire for TcpStream {
     fn end(&mut self) {
         let _ = self.shutdown(Shutdown::Write);
+    }
+
+    fn socket(&self) -> &TcpStream {
+        self
     }
 }
 
@@ -64,6 +75,10 @@ impl Wire for StreamOwned<ServerConnection, TcpStream> {
     fn end(&mut self) {
         self.conn.send_close_notify();
         let _ = self.flush();
+    }
+
+    fn socket(&self) -> &TcpStream {
+        &self.sock
     }
 }
 
@@ -194,6 +209,11 @@ fn serve(
             Reply::Cut(bytes) => {
                 wire.write_all(&bytes)?;
                 wire.flush()?;
+            }
+            Reply::Reset(bytes) => {
+                wire.write_all(&bytes)?;
+                // Closing it with no time to linger makes the system reset it.
+                sockopt::set_socket_linger(wire.socket(), Some(Duration::ZERO))?;
             }
             Reply::Act(act) => act(&mut wire),
         }
