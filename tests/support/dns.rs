@@ -2,7 +2,7 @@
 
 mod reply;
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ pub(crate) use reply::{
     Asked, FORMERR, NOTIMP, NXDOMAIN, REFUSED, Reply, SERVFAIL, encode, record,
 };
 
-use super::{PATIENCE, Setup, Vigie};
+use super::{PATIENCE, Setup, Vigie, skip};
 
 /// What the server does about a question, in this order; nothing at all is silence.
 pub(crate) enum Act {
@@ -66,8 +66,47 @@ impl DnsServer {
         Self::start(|_| Vec::new())
     }
 
+    /// One at port 53 of some address of loopback, which resolv.conf can name; `None`, with a word about it, where
+    /// only root may have that port.
+    pub(crate) fn at_port_53(
+        promise: &str,
+        script: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static,
+    ) -> Option<Self> {
+        for _ in 0..50 {
+            let address = SocketAddr::from((
+                [
+                    127,
+                    fastrand::u8(1..),
+                    fastrand::u8(..),
+                    fastrand::u8(1..255),
+                ],
+                53,
+            ));
+            match (UdpSocket::bind(address), TcpListener::bind(address)) {
+                (Ok(udp), Ok(listener)) => {
+                    return Some(Self::over(udp, Some(listener), None, Box::new(script)));
+                }
+                (Err(error), _) if error.kind() == ErrorKind::PermissionDenied => {
+                    skip(promise, &format!("port 53: {error}"));
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        panic!("no address of loopback has a free port 53");
+    }
+
     fn start_at(ip: IpAddr, tcp: bool, script: Script) -> Self {
         let (udp, listener, reserved) = ports(ip, tcp);
+        Self::over(udp, listener, reserved, script)
+    }
+
+    fn over(
+        udp: UdpSocket,
+        listener: Option<TcpListener>,
+        reserved: Option<OwnedFd>,
+        script: Script,
+    ) -> Self {
         let server = Self {
             shared: Arc::new(Shared {
                 script,

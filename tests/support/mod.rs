@@ -1,5 +1,6 @@
 //! What the promises are tested with: a real server in a folder of its own, and raw sockets.
 
+pub(crate) mod bind;
 pub(crate) mod dns;
 pub(crate) mod framing;
 mod hanging;

@@ -98,6 +98,14 @@ impl Asked {
         .records(0, records)
     }
 
+    /// What a name has whose only record is this IPv4 address.
+    pub(crate) fn only(&self, ip: &str) -> Vec<Act> {
+        let record = format!("{} A {ip}", self.name);
+        let records = [&*record];
+        self.answer(&records[..usize::from(self.kind == "A")])
+            .send()
+    }
+
     /// An answer with an error code and nothing else.
     pub(crate) fn error(&self, code: u16) -> Vec<Act> {
         self.answer(&[]).code(code).send()
