@@ -5,7 +5,7 @@
 use fastrand::Rng;
 use vigie::dns::{Data, End, Kind, Question, Read, Wanted, read};
 
-use crate::support::dns::{Asked, NXDOMAIN, Reply, SERVFAIL};
+use crate::support::dns::{Asked, NXDOMAIN, Reply, SERVFAIL, record};
 
 const ID: u16 = 0x5649;
 const NAME: &str = "_http._tcp.web.test";
@@ -226,6 +226,26 @@ fn an_answer_whose_counts_are_wrong_is_never_whole() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn a_name_may_be_pointed_to_in_a_row_but_not_without_end() {
+    let asked = Asked::of(NAME, "A", ID);
+    let begin = asked.answer(&[]).bytes().len() + 11;
+    for (length, is_whole) in [(1, true), (126, true), (127, false), (5000, false)] {
+        // Each pointer points to the one before, the first to the question.
+        let place = |at: usize| u16::try_from(0xc000 | at).unwrap().to_be_bytes();
+        let row: Vec<u8> = (0..length)
+            .flat_map(|i| place(if i == 0 { 12 } else { begin + 2 * (i - 1) }))
+            .collect();
+        let last = place(begin + 2 * (length - 1));
+        let reply = asked
+            .answer(&[])
+            .raw(0, record(&[0], 65_280, &row))
+            .raw(0, record(&last, 1, &[10, 0, 0, 1]));
+        let outcome = read(&reply.bytes(), &question(Kind::A), ID).unwrap();
+        assert_eq!(outcome.is_ok(), is_whole, "{length}: {outcome:?}");
     }
 }
 

@@ -11,6 +11,7 @@ mod configuration;
 mod deadlines;
 mod dns;
 mod dns_bind;
+mod dns_keys;
 mod dns_mutations;
 mod dns_resolv_conf;
 mod dns_srv;
