@@ -247,6 +247,56 @@ fn a_resolv_conf_that_hangs_holds_up_its_services_alone() {
     wait_until("the read has ended", || vigie.threads("blocking") == 0);
 }
 
+#[test]
+fn a_command_finds_the_server_that_it_asks_by_name() {
+    let promise = "a command finds a server by name";
+    let script = |asked: &Asked| match &*asked.name {
+        "vigie.test" => asked.only("127.0.0.1"),
+        _ => asked.error(NXDOMAIN),
+    };
+    let Some(server) = DnsServer::at_port_53(promise, script) else {
+        return;
+    };
+    if !may_mount(promise) {
+        return;
+    }
+    let setup = Setup::services("web: {file: web.txt}")
+        .file("web.txt", "10.0.0.1\n")
+        .file(
+            "resolv.conf",
+            format!("nameserver {}\n", server.address().ip()),
+        );
+    let vigie = setup.start();
+    let ask = |host: &str| {
+        let get = format!(
+            "{} get --server http://{host}:{} web",
+            env!("CARGO_BIN_EXE_vigie"),
+            vigie.port()
+        );
+        let output = Command::new("sh")
+            .args([
+                "-c",
+                &instead(&vigie.setup.path("resolv.conf")),
+                "sh",
+                "sh",
+                "-c",
+                &get,
+            ])
+            .output()
+            .unwrap();
+        let [out, err] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code(), out, err)
+    };
+    assert_eq!(
+        ask("vigie.test"),
+        (Some(0), "10.0.0.1:80 0\n".into(), String::new())
+    );
+    let (code, out, err) = ask("gone.test");
+    assert_eq!((code, &*out), (Some(1), ""));
+    assert_says(&err, &["looking up the host: there is no host gone.test"]);
+}
+
 /// The addresses of a host, on a system with these files.
 fn addresses(host: &str, resolv_conf: &str, hosts: &str) -> Result<Vec<IpAddr>, Failure> {
     let folder = tempfile::tempdir().unwrap();
