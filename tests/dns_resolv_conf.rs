@@ -13,7 +13,7 @@ use crate::support::dns::{Act, Asked, DnsServer, NXDOMAIN, REFUSED, SERVFAIL};
 use crate::support::{Hanging, Setup, Vigie, assert_says, endpoints, only, skip, wait_until};
 
 /// Whether this machine lets us put another file in the place of a system's one, for one process.
-fn may_mount(promise: &str) -> bool {
+pub(crate) fn may_mount(promise: &str) -> bool {
     let output = Command::new("unshare")
         .args(["-m", "mount", "--bind", "/etc/hosts", "/etc/hosts"])
         .output();
@@ -31,7 +31,7 @@ fn may_mount(promise: &str) -> bool {
 }
 
 /// A command of the shell that puts a file in the place of /etc/resolv.conf before the server starts.
-fn instead(resolv_conf: &Path) -> String {
+pub(crate) fn instead(resolv_conf: &Path) -> String {
     let mount = format!("mount --bind {} /etc/resolv.conf", resolv_conf.display());
     format!("exec unshare -m sh -c '{mount} && exec \"$@\"' sh \"$@\"")
 }

@@ -40,4 +40,5 @@ mod rewriting;
 mod routes;
 mod slot;
 mod stopping;
+mod url_hosts;
 mod urls;
