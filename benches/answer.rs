@@ -11,6 +11,7 @@ use smol::Executor;
 use vigie::catalog::{Catalog, Current};
 use vigie::clock::Clock;
 use vigie::config::{self, Address};
+use vigie::http::counts::Counts;
 use vigie::http::listener::Listener;
 use vigie::http::seats::{Limits, Seats};
 use vigie::http::shared::{Phase, Scratch, Shared};
@@ -30,7 +31,9 @@ fn serve(count: usize) -> String {
         config::parse(text, &folder.join("config.yml")).expect("the configuration is good");
     let limit = Duration::from_secs(3600);
     let shared = Arc::new(Shared {
-        catalog: Arc::new(Current::new(Catalog::new(config.services))),
+        catalog: Arc::new(Current::new(
+            Catalog::build(config.services, None).expect("the services can be built"),
+        )),
         runtime: Runtime {
             clock: Clock::System,
             spawn: Arc::new(|task| EXECUTOR.spawn(task).detach()),
@@ -45,6 +48,9 @@ fn serve(count: usize) -> String {
         reloader: None,
         phase: Phase::default(),
         scratch: Mutex::new(Scratch::default()),
+        counts: Counts::default(),
+        durations: Arc::default(),
+        reloads: Arc::default(),
     });
     let address = Address::Tcp(([127, 0, 0, 1], 0).into());
     let listener = Listener::bind(&address, 0).expect("an address on the loopback");

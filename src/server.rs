@@ -13,6 +13,7 @@ use smol::future::FutureExt;
 use crate::catalog::{Catalog, Current};
 use crate::clock::{self, Clock};
 use crate::config::{Config, Server};
+use crate::http::counts::Counts;
 use crate::http::inherited;
 use crate::http::listener::{Listener, SocketFile};
 use crate::http::seats::{Limits, Seats};
@@ -31,10 +32,10 @@ const REFUSED: u64 = 64;
 static EXECUTOR: smol::Executor<'static> = smol::Executor::new();
 
 /// Serves until SIGTERM or SIGINT. `file` is read again at each reload.
-pub fn run(file: &Path, config: Config, wishes: Wishes) -> ExitCode {
+pub fn run(file: &Path, config: Config, catalog: Catalog, wishes: Wishes) -> ExitCode {
     crate::log::start(config.log.level, config.log.format);
     // A task of its own, so that what wakes the others does not have it look for signals each time.
-    let serving = EXECUTOR.spawn(serve(file.to_owned(), config, wishes));
+    let serving = EXECUTOR.spawn(serve(file.to_owned(), config, catalog, wishes));
     let ended = smol::block_on(EXECUTOR.run(serving));
     let code = ended.unwrap_or_else(|reason| {
         error!("not started: {reason}");
@@ -48,7 +49,12 @@ pub fn run(file: &Path, config: Config, wishes: Wishes) -> ExitCode {
     code
 }
 
-async fn serve(file: PathBuf, mut config: Config, mut wishes: Wishes) -> Result<ExitCode, String> {
+async fn serve(
+    file: PathBuf,
+    config: Config,
+    catalog: Catalog,
+    mut wishes: Wishes,
+) -> Result<ExitCode, String> {
     config.warn(&file);
     let server = config.server.clone();
     let limits = limits(&server, raise_descriptors());
@@ -57,7 +63,6 @@ async fn serve(file: PathBuf, mut config: Config, mut wishes: Wishes) -> Result<
         .iter_mut()
         .filter_map(|listener| listener.file.take())
         .collect();
-    let catalog = Catalog::new(std::mem::take(&mut config.services));
     info!("started: {}", count(catalog.count(), "service"));
     let (reloader, requests) = reload::line();
     let shared = Arc::new(Shared {
@@ -70,8 +75,12 @@ async fn serve(file: PathBuf, mut config: Config, mut wishes: Wishes) -> Result<
         reloader: (!config.disable_reload_by_request).then(|| reloader.clone()),
         phase: Phase::default(),
         scratch: Mutex::new(Scratch::default()),
+        counts: Counts::default(),
+        durations: Arc::default(),
+        reloads: Arc::default(),
     });
     let reloading = Reloading {
+        status: shared.reloads.clone(),
         file,
         started_with: config,
     };

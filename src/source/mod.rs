@@ -3,7 +3,9 @@
 //! A source reads everything once, whole or not at all. It keeps nothing between reads that would
 //! change an answer, tries nothing twice, and knows neither the service's name nor HTTP serving.
 
+pub mod dns;
 pub mod file;
+pub mod url;
 
 use std::fmt;
 use std::future::Future;
@@ -12,12 +14,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::blocking::Lane;
+use crate::client::Trusted;
 use crate::endpoint::Endpoint;
 use crate::yaml;
-use crate::yaml::{Field, Mapping};
+use crate::yaml::{Diagnostic, Field, Mapping, Value};
 
 /// What a read gives: a list, which may be empty and then is true, or the reason why there is none.
-pub type Found = Result<Vec<Endpoint>, Failure>;
+pub type Found = Result<Arc<Vec<Endpoint>>, Failure>;
 
 /// A read under way.
 pub type Reading<'a> = Pin<Box<dyn Future<Output = Found> + Send + 'a>>;
@@ -31,15 +34,56 @@ pub trait Reader: Send + Sync {
 /// The one source of a service, as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
+    /// A list that a server gives.
+    Url(Box<url::Url>),
     /// Endpoint lines in a file.
     File(file::File),
+    /// Records of a name in DNS.
+    Dns(dns::Dns),
 }
 
 impl Source {
-    /// Makes it ready to be read. What may block runs on `lane`.
-    pub fn build(&self, lane: Lane) -> Arc<dyn Reader> {
-        match self {
+    /// Makes it ready to be read. What may block later runs on `lane`; `trusted` is shared by the sources
+    /// that are built together.
+    ///
+    /// It reads the files of certificates, so it is nothing for the thread that answers. Errors: all that
+    /// keeps it from being built, each at its place in the configuration.
+    pub fn build(
+        &self,
+        lane: Lane,
+        trusted: &mut Trusted,
+    ) -> Result<Arc<dyn Reader>, Vec<Diagnostic>> {
+        Ok(match self {
+            Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, trusted)?),
             Self::File(file) => Arc::new(file::FileReader::new(file.clone(), lane)),
+            Self::Dns(dns) => Arc::new(dns::DnsReader::new(dns.clone(), lane)),
+        })
+    }
+
+    /// Whether it must be built again at a reload, though its settings are the same: for the files that
+    /// they name may have changed.
+    pub fn is_built_from_files(&self) -> bool {
+        match self {
+            Self::Url(_) => true,
+            Self::File(_) | Self::Dns(_) => false,
+        }
+    }
+
+    /// The key that names its kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Url(_) => "url",
+            Self::File(_) => "file",
+            Self::Dns(_) => "dns",
+        }
+    }
+
+    /// What is read, without user names, credentials and query strings, for everyone to see.
+    pub fn target(&self) -> String {
+        match self {
+            Self::Url(url) => url.target.to_string(),
+            Self::File(file) => file.path.to_string_lossy().into_owned(),
+            Self::Dns(dns) => dns.name.to_string(),
         }
     }
 
@@ -47,42 +91,99 @@ impl Source {
     /// hangs holds up the other.
     pub fn is_at_the_place_of(&self, other: &Self) -> bool {
         match (self, other) {
+            // What may hang is a file of a secret, or resolv.conf.
+            (Self::Url(url), Self::Url(other)) => url.secret_file() == other.secret_file(),
             (Self::File(file), Self::File(other)) => file.path == other.path,
+            // What may hang is resolv.conf.
+            (Self::Dns(dns), Self::Dns(other)) => {
+                dns.servers.is_empty() && other.servers.is_empty()
+            }
+            (Self::Url(_) | Self::File(_) | Self::Dns(_), _) => false,
         }
     }
 }
 
-/// Reads the settings of one kind; `None` after noting what is wrong.
-type Parse = fn(Field<'_>, &mut yaml::Reader<'_>) -> Option<Source>;
+/// One kind of source, as a service names it.
+struct Kind {
+    /// The key of a service.
+    key: &'static str,
+    /// The keys of its mapping.
+    keys: &'static [&'static str],
+    /// Reads its settings; `None` after noting what is wrong.
+    parse: fn(Field<'_>, &mut yaml::Reader<'_>) -> Option<Source>,
+}
 
-/// The key of each kind and what reads it; of several in one service the first here wins.
-const KINDS: [(&str, Parse); 1] = [("file", |field, reader| {
-    file::File::parse(field, reader).map(Source::File)
-})];
+/// Of several in one service the first here wins.
+const KINDS: [Kind; 3] = [
+    Kind {
+        key: "url",
+        keys: &url::KEYS,
+        parse: |field, reader| Some(Source::Url(Box::new(url::Url::parse(field, reader)?))),
+    },
+    Kind {
+        key: "file",
+        keys: &file::KEYS,
+        parse: |field, reader| file::File::parse(field, reader).map(Source::File),
+    },
+    Kind {
+        key: "dns",
+        keys: &dns::KEYS,
+        parse: |field, reader| dns::Dns::parse(field, reader).map(Source::Dns),
+    },
+];
 
 /// Kinds of source that Vigie will have and has not yet.
-const PLANNED: [&str; 3] = ["kubernetes", "url", "dns"];
+const PLANNED: [&str; 1] = ["kubernetes"];
 
 /// What to say of a key that names a source which is not there yet.
 pub fn planned(key: &str) -> Option<String> {
     let known: Vec<&str> = keys().collect();
     PLANNED
         .contains(&key)
-        .then(|| format!("the only source today is {}", known.join(", ")))
+        .then(|| format!("the sources today are {}", known.join(", ")))
 }
 
 /// The keys that name a source, the one that wins first.
 pub fn keys() -> impl Iterator<Item = &'static str> {
-    KINDS.into_iter().map(|(key, _)| key)
+    KINDS.iter().map(|kind| kind.key)
 }
 
 /// Reads the source that a service names: `None` when it names none, `Some(None)` after noting
 /// what is wrong with it.
 pub fn parse(service: &Mapping<'_>, reader: &mut yaml::Reader<'_>) -> Option<Option<Source>> {
-    let (field, parse) = KINDS
-        .into_iter()
-        .find_map(|(key, parse)| Some((service.get(key)?, parse)))?;
-    Some(parse(field, reader))
+    let (kind, field) = named(service).next()?;
+    Some((kind.parse)(field, reader))
+}
+
+/// The keys of the sources that a service names beside the one that wins, with their values. They are
+/// checked for spelling only.
+pub fn ignored<'a>(service: &Mapping<'a>, reader: &mut yaml::Reader<'_>) -> Vec<Field<'a>> {
+    let ignored: Vec<_> = named(service).skip(1).collect();
+    for (kind, field) in &ignored {
+        if let Value::Mapping(_) = field.node.value {
+            reader.discreetly(|reader| reader.mapping(*field, kind.keys));
+        }
+    }
+    ignored.into_iter().map(|(_, field)| field).collect()
+}
+
+fn named<'a>(service: &Mapping<'a>) -> impl Iterator<Item = (&'static Kind, Field<'a>)> {
+    KINDS
+        .iter()
+        .filter_map(|kind| Some((kind, service.get(kind.key)?)))
+}
+
+/// The text of a list. Errors name the line that is not UTF-8.
+fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.as_bytes().get(..error.utf8_error().valid_up_to());
+        let ends = good
+            .unwrap_or_default()
+            .iter()
+            .filter(|byte| **byte == b'\n');
+        let line = ends.count() + 1;
+        Failure::Unreadable(format!("line {line}: it is not UTF-8; write the list as UTF-8").into())
+    })
 }
 
 /// Why there is no list: one sentence that names the source, the step and what to do. It holds no

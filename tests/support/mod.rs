@@ -1,8 +1,13 @@
 //! What the promises are tested with: a real server in a folder of its own, and raw sockets.
 
+mod authority;
+pub(crate) mod bind;
+pub(crate) mod browser;
+pub(crate) mod dns;
 pub(crate) mod framing;
 mod hanging;
 mod log;
+pub(crate) mod peer;
 mod served;
 mod wire;
 
@@ -12,7 +17,11 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use miniserde::{Deserialize, json};
+
+pub(crate) use authority::{Authority, Signed};
 pub(crate) use hanging::Hanging;
+pub(crate) use peer::{Peer, Reply};
 pub(crate) use served::{Setup, Vigie, connect_to, connect_to_socket};
 pub(crate) use wire::{Answer, Connection};
 
@@ -50,6 +59,23 @@ pub(crate) fn assert_says(sentence: &str, words: &[&str]) {
             "{word:?} is missing in {sentence:?}"
         );
     }
+}
+
+#[derive(Deserialize)]
+struct Endpoint {
+    ip: String,
+    port: u16,
+    load_balancing_weight: u32,
+}
+
+/// The endpoints of an answer as `ADDRESS PORT WEIGHT`.
+#[track_caller]
+pub(crate) fn endpoints(answer: &Answer) -> Vec<String> {
+    assert_eq!(answer.status, 200, "{:?}", answer.text());
+    let list: Vec<Endpoint> = json::from_str(answer.text()).unwrap();
+    list.iter()
+        .map(|line| format!("{} {} {}", line.ip, line.port, line.load_balancing_weight))
+        .collect()
 }
 
 /// The answer that holds this one endpoint, with port 80 and no weight.

@@ -12,7 +12,7 @@ use crate::http::head::{Expectation, Head, Method};
 use crate::http::outgoing::{self, Outgoing};
 use crate::http::refusal::Refusal;
 use crate::http::request::{Request, describe};
-use crate::http::route::{Route, route};
+use crate::http::route::{Handler, Route, route};
 use crate::http::seats::Wait;
 use crate::http::shared::Scratch;
 use crate::service::Listed;
@@ -163,11 +163,9 @@ impl Connection {
                     if_none_match: head.if_none_match,
                     fate,
                 };
-                log::debug!(
-                    "{}: {}, kept",
-                    describe(&head, &routed),
-                    asked.status(&listed.value)
-                );
+                let status = asked.status(&listed.value);
+                self.shared.counts.add(Handler::Services, status);
+                log::debug!("{}: {status}, kept", describe(&head, &routed));
                 match self.answer_at_once(asked, &listed, desk) {
                     Turn::Read => continue,
                     turn => return turn,

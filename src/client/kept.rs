@@ -1,0 +1,184 @@
+//! Connections that are kept for the next request.
+//!
+//! No task looks after them, and none is needed: the reactor wakes whoever waits for their sockets and
+//! timers, and that is the shelf itself, which then drops what is no longer at rest. So none outlives
+//! its time, its server's end or its client, though nobody asks again.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use async_io::Timer;
+use smol::future::poll_once;
+use smol::io::{AsyncRead, AsyncReadExt};
+use url::Origin;
+
+use super::connect::Stream;
+
+/// How long a connection is kept at rest.
+const IDLE: Duration = Duration::from_secs(60);
+/// So many are kept, whatever their origins; the oldest makes room.
+const MOST: usize = 4;
+
+/// The connections of one client. They are closed with it.
+pub(super) struct Kept {
+    shelf: Arc<Shelf>,
+    idle: Duration,
+}
+
+#[derive(Default)]
+struct Shelf(Mutex<Vec<Idle>>);
+
+struct Idle {
+    origin: Origin,
+    stream: Stream,
+    timer: Timer,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            shelf: Arc::default(),
+            idle: IDLE,
+        }
+    }
+}
+
+impl Kept {
+    /// A connection to that origin which is at rest: not closed, and without bytes that nobody asked for.
+    pub(super) async fn take(&self, origin: &Origin) -> Option<Stream> {
+        loop {
+            let mut stream = self.shelf.take(origin)?;
+            if poll_once(stream.read(&mut [0])).await.is_none() {
+                return Some(stream);
+            }
+        }
+    }
+
+    /// Keeps a connection for a while.
+    pub(super) fn put(&self, origin: Origin, stream: Stream) {
+        self.shelf.put(Idle {
+            origin,
+            stream,
+            timer: Timer::after(self.idle),
+        });
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // The reactor still holds the shelf, to wake it.
+        let idle =
+            std::mem::take(&mut *self.shelf.0.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(idle);
+    }
+}
+
+impl Shelf {
+    fn take(&self, origin: &Origin) -> Option<Stream> {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = idle.iter().rposition(|one| one.origin == *origin)?;
+        Some(idle.remove(at).stream)
+    }
+
+    fn put(self: &Arc<Self>, one: Idle) {
+        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() >= MOST {
+            drop(idle.remove(0));
+        }
+        idle.push(one);
+        self.sweep(&mut idle);
+    }
+
+    /// Drops what is no longer at rest, and waits for what becomes so.
+    fn sweep(self: &Arc<Self>, idle: &mut Vec<Idle>) {
+        let waker = Waker::from(self.clone());
+        let mut context = Context::from_waker(&waker);
+        idle.retain_mut(|one| one.is_at_rest(&mut context));
+    }
+}
+
+impl Wake for Shelf {
+    fn wake(self: Arc<Self>) {
+        // Whoever holds it may be what wakes it, by waiting for a connection in its stead. A wake that is lost
+        // so is no loss: a connection is looked at again before it is used, and its timer still runs.
+        if let Ok(mut idle) = self.0.try_lock() {
+            self.sweep(&mut idle);
+        }
+    }
+}
+
+impl Idle {
+    fn is_at_rest(&mut self, context: &mut Context<'_>) -> bool {
+        let stream = Pin::new(&mut self.stream);
+        Pin::new(&mut self.timer).poll(context).is_pending()
+            && stream.poll_read(context, &mut [0]).is_pending()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use async_io::Async;
+    use smol::block_on;
+
+    use super::*;
+
+    fn kept(idle: Duration) -> (Kept, Origin, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (other, _) = listener.accept().unwrap();
+        other
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        let origin = url::Url::parse("http://h/").unwrap().origin();
+        let shelf = Arc::default();
+        let kept = Kept { shelf, idle };
+        kept.put(origin.clone(), Box::new(Async::new(stream).unwrap()));
+        (kept, origin, other)
+    }
+
+    fn is_closed(other: &mut TcpStream) -> bool {
+        match other.read(&mut [0]) {
+            Ok(0) => true,
+            Err(error) => error.kind() == ErrorKind::ConnectionReset,
+            Ok(_) => false,
+        }
+    }
+
+    #[test]
+    fn a_connection_is_closed_after_its_time_though_nobody_asks() {
+        let (kept, origin, mut other) = kept(Duration::from_millis(50));
+        assert!(is_closed(&mut other));
+        assert!(block_on(kept.take(&origin)).is_none());
+    }
+
+    #[test]
+    fn a_connection_is_closed_when_something_comes_that_nobody_asked_for() {
+        let (_kept, _, mut other) = kept(IDLE);
+        other.write_all(b"x").unwrap();
+        assert!(is_closed(&mut other));
+    }
+
+    #[test]
+    fn a_connection_is_closed_with_its_client() {
+        let (kept, _, mut other) = kept(IDLE);
+        drop(kept);
+        assert!(is_closed(&mut other));
+    }
+
+    #[test]
+    fn a_connection_is_for_its_origin_and_given_once() {
+        let (kept, origin, _other) = kept(IDLE);
+        let elsewhere = url::Url::parse("https://h/").unwrap().origin();
+        block_on(async {
+            assert!(kept.take(&elsewhere).await.is_none());
+            assert!(kept.take(&origin).await.is_some());
+            assert!(kept.take(&origin).await.is_none());
+        });
+    }
+}
