@@ -45,6 +45,7 @@ mod reload;
 mod request_lines;
 mod rewriting;
 mod routes;
+mod schema;
 mod slot;
 mod stopping;
 mod supervised;
