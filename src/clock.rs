@@ -35,8 +35,17 @@ pub fn date() -> SystemTime {
 
 /// The result of `future` by the system's clock, or `None` when it takes longer than `limit`.
 pub async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    // A limit beyond what an instant can say is none.
+    match Instant::now().checked_add(limit) {
+        Some(moment) => until(moment, future).await,
+        None => Some(future.await),
+    }
+}
+
+/// The same with a moment instead of a duration.
+pub async fn until<T>(moment: Instant, future: impl Future<Output = T>) -> Option<T> {
     let late = async {
-        async_io::Timer::after(limit).await;
+        async_io::Timer::at(moment).await;
         None
     };
     async { Some(future.await) }.or(late).await

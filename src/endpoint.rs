@@ -50,6 +50,13 @@ impl Address {
     }
 }
 
+/// As RFC 5952 has it.
+impl From<IpAddr> for Address {
+    fn from(ip: IpAddr) -> Self {
+        Self(ip.to_string().into())
+    }
+}
+
 fn is_ip(text: &str) -> bool {
     let (address, zone) = text
         .split_once('%')

@@ -4,15 +4,16 @@
 //!
 //! | floor | room | what lives there |
 //! | --- | --- | --- |
-//! | 9 | [`cli`] | the command line, one file a command |
-//! | 8 | [`server`] | wires it all together: the one place with an executor |
-//! | 7 | [`http`] | bytes to a vetted request, its route, its answer, the connection and the listener |
-//! | 6 | [`reload`] | one reload at a time, shared by those who ask |
-//! | 6 | [`signal`] | SIGHUP, SIGTERM and SIGINT as events |
-//! | 5 | [`catalog`] | all services, and the one pointer that a reload swaps |
-//! | 4 | [`service`] | a name, its source and its slot |
-//! | 3 | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
-//! | 2 | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
+//! | 10 | [`cli`] | the command line, one file a command |
+//! | 9 | [`server`] | wires it all together: the one place with an executor |
+//! | 8 | [`http`] | bytes to a vetted request, its route, its answer, the connection and the listener |
+//! | 7 | [`reload`] | one reload at a time, shared by those who ask |
+//! | 7 | [`signal`] | SIGHUP, SIGTERM and SIGINT as events |
+//! | 6 | [`catalog`] | all services, and the one pointer that a reload swaps |
+//! | 5 | [`service`] | a name, its source and its slot |
+//! | 4 | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
+//! | 3 | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
+//! | 2 | [`dns`] | questions to DNS servers, and the addresses of host names |
 //! | 2 | [`slot`] | the memory of one service: freshness, single flight, the last good list |
 //! | 2 | [`mod@format`] | endpoints as bytes, one file an answer format |
 //! | 2 | [`log`] | lines on standard error |
@@ -22,6 +23,7 @@
 //! | 0 | [`regular_file`] | regular files, read whole and bounded |
 //! | 0 | [`endpoint`] | an endpoint: address, port, weight |
 //! | 0 | [`clock`] | the only reader of time in the server, and a manual one for tests |
+//! | 0 | [`racing`] | several futures at once, the first that ends first |
 //! | 0 | [`wording`] | the words of messages: text from outside made safe, the nearest known word |
 //!
 //! A room uses only rooms on floors below its own, and [`wording`]; a test holds this against the
@@ -35,11 +37,13 @@ pub mod catalog;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod dns;
 pub mod endpoint;
 pub mod format;
 pub mod http;
 pub mod lines;
 pub mod log;
+pub mod racing;
 pub mod regular_file;
 pub mod reload;
 pub mod server;

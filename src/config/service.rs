@@ -66,6 +66,7 @@ fn parse(
         max_stale: duration("max_stale").unwrap_or(default.max_stale),
     };
     let source = source(&entry.key, &keys, reader);
+    warn_of_ignored(&entry.key, &keys, reader);
     Some(Service {
         name: named?,
         source: source?,
@@ -106,6 +107,20 @@ fn source(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) -> Option<Sou
     }
 }
 
+/// Names the sources that are set beside the one that wins.
+fn warn_of_ignored(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) {
+    let winner = source::keys().find(|key| keys.get(key).is_some());
+    for field in source::ignored(keys, reader) {
+        let message = format!(
+            "the service {} has {}, so its {} is ignored: remove one of them",
+            quote(&name.text),
+            winner.unwrap_or_default(),
+            field.name
+        );
+        reader.warn(field.node.position, message);
+    }
+}
+
 fn port(field: Field<'_>, reader: &mut Reader<'_>) -> Option<NonZeroU16> {
     let number = reader.integer(field, 1..=u64::from(u16::MAX))?;
     u16::try_from(number).ok().and_then(NonZeroU16::new)
@@ -142,7 +157,9 @@ mod tests {
             ),
             ("b", 8080, 0, 7200)
         );
-        let Source::File(file) = &a.source;
+        let Source::File(file) = &a.source else {
+            panic!("{:?}", a.source)
+        };
         assert_eq!(file.path.to_str(), Some("dir/x"));
     }
 
@@ -179,30 +196,29 @@ mod tests {
     fn a_service_needs_a_source() {
         assert_eq!(
             bad("services: {a: {cache_ttl: 1s}}"),
-            "c.yml:1:12: the service \"a\" has no source: set file"
+            "c.yml:1:12: the service \"a\" has no source: set file or dns"
         );
         assert_eq!(
             bad("services: {a: }"),
-            "c.yml:1:12: the service \"a\" has no source: set file"
+            "c.yml:1:12: the service \"a\" has no source: set file or dns"
         );
         assert_eq!(
             bad("services: {a: {fil: x}, a: {file: y}}"),
-            "c.yml:1:16: unknown key \"fil\": did you mean file? Known are file, default_port, cache_ttl, max_stale\n\
+            "c.yml:1:16: unknown key \"fil\": did you mean file? Known are file, dns, default_port, cache_ttl, max_stale\n\
              c.yml:1:25: the key \"a\" is set twice, first in line 1: remove one"
         );
         assert_eq!(
             bad("services: {a: {cache_tll: 1s}}"),
-            "c.yml:1:16: unknown key \"cache_tll\": did you mean cache_ttl? Known are file, default_port, cache_ttl, max_stale"
+            "c.yml:1:16: unknown key \"cache_tll\": did you mean cache_ttl? Known are file, dns, default_port, cache_ttl, max_stale"
         );
     }
 
     #[test]
     fn a_source_that_is_planned_is_no_slip_of_the_pen() {
         assert_eq!(
-            bad("services:\n  a: {dns: x}\n  b: {url: x}\n  c: {kubernetes: x}\n"),
-            "c.yml:2:7: unknown key \"dns\": the only source today is file\n\
-             c.yml:3:7: unknown key \"url\": the only source today is file\n\
-             c.yml:4:7: unknown key \"kubernetes\": the only source today is file"
+            bad("services:\n  b: {url: x}\n  c: {kubernetes: x}\n"),
+            "c.yml:2:7: unknown key \"url\": the only sources today are file and dns\n\
+             c.yml:3:7: unknown key \"kubernetes\": the only sources today are file and dns"
         );
     }
 }

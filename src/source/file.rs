@@ -25,7 +25,7 @@ pub struct File {
 
 /// Errors show so many characters of the path.
 const LONGEST_PATH: usize = 255;
-const KEYS: [&str; 3] = ["path", "max_size", "timeout"];
+pub(super) const KEYS: [&str; 3] = ["path", "max_size", "timeout"];
 const MAX_SIZE: u64 = 4 << 20;
 const TIMEOUT: Duration = Duration::from_secs(5);
 const SIZES: RangeInclusive<u64> = 1..=1 << 30;

@@ -3,6 +3,7 @@
 //! A source reads everything once, whole or not at all. It keeps nothing between reads that would
 //! change an answer, tries nothing twice, and knows neither the service's name nor HTTP serving.
 
+pub mod dns;
 pub mod file;
 
 use std::fmt;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use crate::blocking::Lane;
 use crate::endpoint::Endpoint;
 use crate::yaml;
-use crate::yaml::{Field, Mapping};
+use crate::yaml::{Field, Mapping, Value};
 
 /// What a read gives: a list, which may be empty and then is true, or the reason why there is none.
 pub type Found = Result<Vec<Endpoint>, Failure>;
@@ -33,6 +34,8 @@ pub trait Reader: Send + Sync {
 pub enum Source {
     /// Endpoint lines in a file.
     File(file::File),
+    /// Records of a name in DNS.
+    Dns(dns::Dns),
 }
 
 impl Source {
@@ -40,6 +43,7 @@ impl Source {
     pub fn build(&self, lane: Lane) -> Arc<dyn Reader> {
         match self {
             Self::File(file) => Arc::new(file::FileReader::new(file.clone(), lane)),
+            Self::Dns(dns) => Arc::new(dns::DnsReader::new(dns.clone(), lane)),
         }
     }
 
@@ -48,41 +52,78 @@ impl Source {
     pub fn is_at_the_place_of(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File(file), Self::File(other)) => file.path == other.path,
+            // What may hang is resolv.conf.
+            (Self::Dns(dns), Self::Dns(other)) => {
+                dns.servers.is_empty() && other.servers.is_empty()
+            }
+            (Self::File(_) | Self::Dns(_), _) => false,
         }
     }
 }
 
-/// Reads the settings of one kind; `None` after noting what is wrong.
-type Parse = fn(Field<'_>, &mut yaml::Reader<'_>) -> Option<Source>;
+/// One kind of source, as a service names it.
+struct Kind {
+    /// The key of a service.
+    key: &'static str,
+    /// The keys of its mapping.
+    keys: &'static [&'static str],
+    /// Reads its settings; `None` after noting what is wrong.
+    parse: fn(Field<'_>, &mut yaml::Reader<'_>) -> Option<Source>,
+}
 
-/// The key of each kind and what reads it; of several in one service the first here wins.
-const KINDS: [(&str, Parse); 1] = [("file", |field, reader| {
-    file::File::parse(field, reader).map(Source::File)
-})];
+/// Of several in one service the first here wins.
+const KINDS: [Kind; 2] = [
+    Kind {
+        key: "file",
+        keys: &file::KEYS,
+        parse: |field, reader| file::File::parse(field, reader).map(Source::File),
+    },
+    Kind {
+        key: "dns",
+        keys: &dns::KEYS,
+        parse: |field, reader| dns::Dns::parse(field, reader).map(Source::Dns),
+    },
+];
 
 /// Kinds of source that Vigie will have and has not yet.
-const PLANNED: [&str; 3] = ["kubernetes", "url", "dns"];
+const PLANNED: [&str; 2] = ["kubernetes", "url"];
 
 /// What to say of a key that names a source which is not there yet.
 pub fn planned(key: &str) -> Option<String> {
     let known: Vec<&str> = keys().collect();
     PLANNED
         .contains(&key)
-        .then(|| format!("the only source today is {}", known.join(", ")))
+        .then(|| format!("the only sources today are {}", known.join(" and ")))
 }
 
 /// The keys that name a source, the one that wins first.
 pub fn keys() -> impl Iterator<Item = &'static str> {
-    KINDS.into_iter().map(|(key, _)| key)
+    KINDS.iter().map(|kind| kind.key)
 }
 
 /// Reads the source that a service names: `None` when it names none, `Some(None)` after noting
 /// what is wrong with it.
 pub fn parse(service: &Mapping<'_>, reader: &mut yaml::Reader<'_>) -> Option<Option<Source>> {
-    let (field, parse) = KINDS
-        .into_iter()
-        .find_map(|(key, parse)| Some((service.get(key)?, parse)))?;
-    Some(parse(field, reader))
+    let (kind, field) = named(service).next()?;
+    Some((kind.parse)(field, reader))
+}
+
+/// The keys of the sources that a service names beside the one that wins, with their values. They are
+/// checked for spelling only.
+pub fn ignored<'a>(service: &Mapping<'a>, reader: &mut yaml::Reader<'_>) -> Vec<Field<'a>> {
+    let ignored: Vec<_> = named(service).skip(1).collect();
+    for (kind, field) in &ignored {
+        if let Value::Mapping(_) = field.node.value {
+            reader.mapping(*field, kind.keys);
+        }
+    }
+    ignored.into_iter().map(|(_, field)| field).collect()
+}
+
+fn named<'a>(service: &Mapping<'a>) -> impl Iterator<Item = (&'static Kind, Field<'a>)> {
+    KINDS
+        .iter()
+        .filter_map(|kind| Some((kind, service.get(kind.key)?)))
 }
 
 /// Why there is no list: one sentence that names the source, the step and what to do. It holds no

@@ -1,0 +1,126 @@
+//! What this host says of names: resolv.conf, hosts and `localhost`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::addresses::{Family, addresses};
+use super::ask::Asker;
+use super::failure::Failure;
+use super::hosts::Hosts;
+use super::name::Wanted;
+use super::resolv_conf::ResolvConf;
+use crate::blocking::{Lane, Stuck};
+use crate::clock::Clock;
+use crate::regular_file;
+use crate::wording::quote;
+
+/// The most bytes that either file may have.
+const LARGEST: u64 = 4 << 20;
+
+/// The files of this host that have a say in names. They are read afresh for each use, on a thread that
+/// may block: a change shows at once, and a file system that hangs holds up nobody else.
+#[derive(Clone, Debug)]
+pub struct System {
+    resolv_conf: PathBuf,
+    hosts: PathBuf,
+    lane: Lane,
+}
+
+impl System {
+    /// `/etc/resolv.conf` and `/etc/hosts`, read on `lane`.
+    pub fn new(lane: Lane) -> Self {
+        Self::with_files("/etc/resolv.conf".into(), "/etc/hosts".into(), lane)
+    }
+
+    /// Other files in their place.
+    pub fn with_files(resolv_conf: PathBuf, hosts: PathBuf, lane: Lane) -> Self {
+        Self {
+            resolv_conf,
+            hosts,
+            lane,
+        }
+    }
+
+    /// What resolv.conf says now; without the file, that the server on this host is to be asked.
+    ///
+    /// Errors: the file cannot be read in time, or names no server that could be asked.
+    pub async fn resolv_conf(&self, deadline: Instant) -> Result<ResolvConf, Failure> {
+        let text = self.read(&self.resolv_conf, deadline).await?;
+        let Some(text) = text else {
+            return Ok(ResolvConf::default());
+        };
+        ResolvConf::parse(&text)
+            .map_err(|wrong| Failure::new(format!("{}: {wrong}", self.resolv_conf.display())))
+    }
+
+    /// All addresses of a host, at least one, IPv4 first: of an IP address itself, of `localhost` and
+    /// names below it those of loopback (RFC 6761, section 6.3), else those of hosts, else those that
+    /// DNS has.
+    ///
+    /// Errors: it is no name, it has no address, or DNS gives no answer by the deadline.
+    pub async fn addresses(&self, host: &str, deadline: Instant) -> Result<Vec<IpAddr>, Failure> {
+        if let Ok(ip) = host.parse() {
+            return Ok(vec![ip]);
+        }
+        if is_local(host) {
+            return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
+        }
+        let wanted = Wanted::parse(host)
+            .map_err(|right| Failure::new(format!("the host {}: {right}", quote(host))))?;
+        let hosts = self.read(&self.hosts, deadline).await?;
+        let known = Hosts::new(hosts.unwrap_or_default()).addresses(host);
+        if !known.is_empty() {
+            return Ok(known);
+        }
+        self.ask(&wanted, deadline).await
+    }
+
+    async fn ask(&self, wanted: &Wanted, deadline: Instant) -> Result<Vec<IpAddr>, Failure> {
+        let resolv_conf = self.resolv_conf(deadline).await?;
+        let asker = Asker {
+            servers: &resolv_conf.servers,
+            protocol: None,
+            deadline,
+        };
+        for name in wanted.candidates(&resolv_conf.search, resolv_conf.ndots) {
+            match addresses(&asker, &name, Family::Any, &[]).await? {
+                None => {}
+                Some(list) if list.is_empty() => {
+                    return Err(Failure::new(format!(
+                        "the host {} has no address; correct its name, or its A and AAAA records",
+                        super::to_text(&name)
+                    )));
+                }
+                Some(list) => return Ok(list),
+            }
+        }
+        Err(Failure::new(format!(
+            "there is no host {}; correct its name, or add it to DNS",
+            super::to_text(wanted.name())
+        )))
+    }
+
+    /// The text of a file; `None` when there is none.
+    async fn read(&self, path: &Path, deadline: Instant) -> Result<Option<String>, Failure> {
+        let wrong = |what: String| format!("reading {}: {what}", path.display());
+        let timeout = deadline.saturating_duration_since(Clock::System.now());
+        let file = path.to_owned();
+        let read = move || regular_file::read(&file, LARGEST);
+        match self.lane.run(timeout, read).await {
+            Ok(Ok(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Ok(Err(error)) if error.is_missing() => Ok(None),
+            Ok(Err(error)) => Err(Failure::new(wrong(format!(
+                "{error}; let the user that runs Vigie read it"
+            )))),
+            Err(stuck @ Stuck::TimedOut) => Err(Failure::timed_out(wrong(stuck.to_string()))),
+            Err(stuck) => Err(Failure::new(wrong(stuck.to_string()))),
+        }
+    }
+}
+
+fn is_local(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let last = host.rsplit('.').next().unwrap_or_default();
+    last.eq_ignore_ascii_case("localhost")
+}
