@@ -13,6 +13,7 @@
 //! | 5 | [`service`] | a name, its source and its slot |
 //! | 4 | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
 //! | 3 | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
+//! | 3 | [`slices`] | EndpointSlices of Kubernetes as endpoints |
 //! | 2 | [`dns`] | questions to DNS servers, and the addresses of host names |
 //! | 2 | [`slot`] | the memory of one service: freshness, single flight, the last good list |
 //! | 2 | [`mod@format`] | endpoints as bytes, one file an answer format |
@@ -21,6 +22,7 @@
 //! | 1 | [`lines`] | endpoint lines, the text format of files |
 //! | 1 | [`blocking`] | work that a file system may hang, on threads of its own |
 //! | 0 | [`regular_file`] | regular files, read whole and bounded |
+//! | 0 | [`json`] | JSON text read as it comes, with bounded nesting |
 //! | 0 | [`endpoint`] | an endpoint: address, port, weight |
 //! | 0 | [`clock`] | the only reader of time in the server, and a manual one for tests |
 //! | 0 | [`racing`] | several futures at once, the first that ends first |
@@ -41,6 +43,7 @@ pub mod dns;
 pub mod endpoint;
 pub mod format;
 pub mod http;
+pub mod json;
 pub mod lines;
 pub mod log;
 pub mod racing;
@@ -49,6 +52,7 @@ pub mod reload;
 pub mod server;
 pub mod service;
 pub mod signal;
+pub mod slices;
 pub mod slot;
 pub mod source;
 pub mod wording;
