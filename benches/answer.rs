@@ -30,7 +30,9 @@ fn serve(count: usize) -> String {
         config::parse(text, &folder.join("config.yml")).expect("the configuration is good");
     let limit = Duration::from_secs(3600);
     let shared = Arc::new(Shared {
-        catalog: Arc::new(Current::new(Catalog::new(config.services))),
+        catalog: Arc::new(Current::new(
+            Catalog::build(config.services, None).expect("the services can be built"),
+        )),
         runtime: Runtime {
             clock: Clock::System,
             spawn: Arc::new(|task| EXECUTOR.spawn(task).detach()),

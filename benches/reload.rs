@@ -23,11 +23,8 @@ fn text() -> String {
 }
 
 fn catalog(text: &str) -> Catalog {
-    Catalog::new(
-        config::parse(text, Path::new("config.yml"))
-            .expect("the configuration is good")
-            .services,
-    )
+    let config = config::parse(text, Path::new("config.yml")).expect("the configuration is good");
+    Catalog::build(config.services, None).expect("the services can be built")
 }
 
 /// Looks up services until it is told to stop; how many it found.

@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 
-use crate::config;
+use crate::client::Trusted;
+use crate::config::{self, Config};
 use crate::service::Service;
 use crate::wording::count;
+use crate::yaml::Diagnostic;
 
 /// The services of one configuration. It never changes; a reload makes another.
 #[derive(Default)]
@@ -17,11 +20,34 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Builds every service; reads nothing.
-    pub fn new(services: Vec<config::Service>) -> Self {
-        let build = |settings: config::Service| (settings.name.clone(), Service::new(settings));
-        Self {
-            services: services.into_iter().map(build).collect(),
+    /// Reads a configuration file and builds every service of it; `old` is the catalog before a reload.
+    /// It reads files, so it is nothing for the thread that answers.
+    ///
+    /// Errors: all there are, of the text and of what cannot be built, in the order of the file.
+    pub fn load(file: &Path, old: Option<&Self>) -> Result<(Config, Self), config::Errors> {
+        config::load_and(file, |services| Self::build(services, old))
+    }
+
+    /// Builds every service; reads no list.
+    ///
+    /// Errors: all that keeps a source from being built.
+    pub fn build(
+        services: Vec<config::Service>,
+        old: Option<&Self>,
+    ) -> Result<Self, Vec<Diagnostic>> {
+        let mut trusted = Trusted::default();
+        let (mut built, mut errors) = (HashMap::with_capacity(services.len()), Vec::new());
+        for settings in services {
+            let name = settings.name.clone();
+            let old = old.and_then(|old| old.get(&name));
+            match Service::build(settings, old, &mut trusted) {
+                Ok(service) => drop(built.insert(name, service)),
+                Err(wrong) => errors.extend(wrong),
+            }
+        }
+        match errors.is_empty() {
+            true => Ok(Self { services: built }),
+            false => Err(errors),
         }
     }
 

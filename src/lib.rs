@@ -4,20 +4,21 @@
 //!
 //! | floor | room | what lives there |
 //! | --- | --- | --- |
-//! | 10 | [`cli`] | the command line, one file a command |
-//! | 9 | [`server`] | wires it all together: the one place with an executor |
-//! | 8 | [`http`] | bytes to a vetted request, its route, its answer, the connection and the listener |
-//! | 7 | [`reload`] | one reload at a time, shared by those who ask |
-//! | 7 | [`signal`] | SIGHUP, SIGTERM and SIGINT as events |
-//! | 6 | [`catalog`] | all services, and the one pointer that a reload swaps |
-//! | 5 | [`service`] | a name, its source and its slot |
-//! | 4 | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
-//! | 3 | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
+//! | 11 | [`cli`] | the command line, one file a command |
+//! | 10 | [`server`] | wires it all together: the one place with an executor |
+//! | 9 | [`http`] | bytes to a vetted request, its route, its answer, the connection and the listener |
+//! | 8 | [`reload`] | one reload at a time, shared by those who ask |
+//! | 8 | [`signal`] | SIGHUP, SIGTERM and SIGINT as events |
+//! | 7 | [`catalog`] | all services, and the one pointer that a reload swaps |
+//! | 6 | [`service`] | a name, its source and its slot |
+//! | 5 | [`config`] | the keys of the configuration file, read into values that cannot be wrong |
+//! | 4 | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
+//! | 4 | [`slot`] | the memory of one service: freshness, single flight, the last good list |
+//! | 4 | [`log`] | lines on standard error |
 //! | 3 | [`slices`] | EndpointSlices of Kubernetes as endpoints |
+//! | 3 | [`client`] | HTTP and HTTPS: one request, one bounded answer; knows no source |
 //! | 2 | [`dns`] | questions to DNS servers, and the addresses of host names |
-//! | 2 | [`slot`] | the memory of one service: freshness, single flight, the last good list |
-//! | 2 | [`mod@format`] | endpoints as bytes, one file an answer format |
-//! | 2 | [`log`] | lines on standard error |
+//! | 2 | [`mod@format`] | endpoints as bytes and back, one room an answer format |
 //! | 1 | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
 //! | 1 | [`lines`] | endpoint lines, the text format of files |
 //! | 1 | [`blocking`] | work that a file system may hang, on threads of its own |
@@ -37,6 +38,7 @@
 pub mod blocking;
 pub mod catalog;
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod config;
 pub mod dns;

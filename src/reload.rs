@@ -9,7 +9,7 @@ use smol::channel::{Receiver, Sender, bounded, unbounded};
 
 use crate::blocking::{self, Lane, Stuck};
 use crate::catalog::{Catalog, Changes, Current};
-use crate::config::{self, Config};
+use crate::config::Config;
 
 /// For reading the file and building every source; more means that its file system hangs.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -93,11 +93,8 @@ impl Reloading {
 
     async fn load_and_swap(&self, lane: &Lane, current: Arc<Current>) -> Result<Changes, String> {
         let file = self.file.clone();
-        let load = move || -> Result<_, config::Errors> {
-            let mut config = config::load(&file)?;
-            let catalog = Catalog::new(std::mem::take(&mut config.services));
-            Ok((config, catalog))
-        };
+        let old = current.snapshot();
+        let load = move || Catalog::load(&file, Some(&old));
         let loaded = lane
             .run(TIMEOUT, load)
             .await

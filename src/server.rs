@@ -27,10 +27,10 @@ const KEPT_DESCRIPTORS: u64 = 64 + MAX_REFUSED as u64;
 static EXECUTOR: smol::Executor<'static> = smol::Executor::new();
 
 /// Serves until SIGTERM or SIGINT. `file` is read again at each reload.
-pub fn run(file: &Path, config: Config, wishes: Wishes) -> ExitCode {
+pub fn run(file: &Path, config: Config, catalog: Catalog, wishes: Wishes) -> ExitCode {
     crate::log::start(config.log.level, config.log.format);
     // A task of its own, so that what wakes the others does not have it look for signals each time.
-    let serving = EXECUTOR.spawn(serve(file.to_owned(), config, wishes));
+    let serving = EXECUTOR.spawn(serve(file.to_owned(), config, catalog, wishes));
     let ended = smol::block_on(EXECUTOR.run(serving));
     let code = ended.unwrap_or_else(|reason| {
         error!("not started: {reason}");
@@ -44,7 +44,12 @@ pub fn run(file: &Path, config: Config, wishes: Wishes) -> ExitCode {
     code
 }
 
-async fn serve(file: PathBuf, mut config: Config, mut wishes: Wishes) -> Result<ExitCode, String> {
+async fn serve(
+    file: PathBuf,
+    config: Config,
+    catalog: Catalog,
+    mut wishes: Wishes,
+) -> Result<ExitCode, String> {
     config.warn(&file);
     let server = config.server.clone();
     let max_connections = raise_descriptors(server.max_connections);
@@ -53,7 +58,6 @@ async fn serve(file: PathBuf, mut config: Config, mut wishes: Wishes) -> Result<
         .iter_mut()
         .filter_map(|listener| listener.file.take())
         .collect();
-    let catalog = Catalog::new(std::mem::take(&mut config.services));
     info!("started: {}", count(catalog.count(), "service"));
     let (reloader, requests) = reload::line();
     let shared = Arc::new(Shared {

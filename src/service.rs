@@ -10,6 +10,7 @@ use siphasher::sip::SipHasher13;
 use smol::future::FutureExt;
 
 use crate::blocking::{self, Lane};
+use crate::client::Trusted;
 use crate::clock::Clock;
 use crate::config;
 use crate::endpoint::Endpoint;
@@ -17,6 +18,7 @@ use crate::format::json;
 use crate::slot::{Given, Policy, Runtime, Slot};
 use crate::source::{Failure, Reader, Source};
 use crate::wording::count;
+use crate::yaml::Diagnostic;
 
 /// A list of so many endpoints is rendered in less time than a thread takes to start.
 const RENDERED_AT_ONCE: usize = 500;
@@ -93,25 +95,38 @@ struct History {
 }
 
 impl Service {
-    /// Builds the service and its source; reads nothing.
-    pub fn new(settings: config::Service) -> Self {
+    /// Builds the service and its source; reads no list. `old` is the service of the same name before a
+    /// reload: a read of it that hangs is not begun again beside itself.
+    ///
+    /// Errors: all that keeps the source from being built.
+    pub fn build(
+        settings: config::Service,
+        old: Option<&Self>,
+        trusted: &mut Trusted,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let config::Service {
             name,
             source,
             default_port,
             cache,
         } = settings;
-        let lane = Lane::default();
-        Self {
+        let same = old.filter(|old| old.source == source && old.default_port == default_port);
+        let beside = same.or(old.filter(|old| source.is_at_the_place_of(&old.source)));
+        let lane = beside.map_or_else(Lane::default, |old| old.lane.clone());
+        let reader = match same.filter(|_| !source.is_built_from_files()) {
+            Some(old) => old.reader.clone(),
+            None => source.build(lane.clone(), trusted)?,
+        };
+        Ok(Self {
             name,
-            reader: source.build(lane.clone()),
+            reader,
             source,
             default_port,
             policy: cache,
             lane,
             slot: Arc::new(Slot::new(cache, None)),
             history: Arc::default(),
-        }
+        })
     }
 
     /// Whether both were configured alike.
@@ -123,17 +138,12 @@ impl Service {
         self.source == other.source && self.default_port == other.default_port
     }
 
-    /// Takes over from the service of the same name before a reload: a read that hangs is not begun again
-    /// beside itself, and when the source did not change, the last good list may stand in still.
+    /// Takes over the memory of the service of the same name before a reload: when the source did not
+    /// change, the last good list may stand in still.
     pub fn take_over_from(&mut self, old: &Self) {
         self.history = old.history.clone();
         if self.same_source(old) {
-            self.lane = old.lane.clone();
-            self.reader = old.reader.clone();
             self.slot = Arc::new(Slot::new(self.policy, old.slot.last_good()));
-        } else if self.source.is_at_the_place_of(&old.source) {
-            self.lane = old.lane.clone();
-            self.reader = self.source.build(self.lane.clone());
         }
     }
 
@@ -179,7 +189,7 @@ impl Service {
 }
 
 /// Renders a list; a long one on a thread of its own, so that it holds up nobody.
-async fn render(list: Vec<Endpoint>) -> Result<Listing, Failure> {
+async fn render(list: Arc<Vec<Endpoint>>) -> Result<Listing, Failure> {
     if list.len() <= RENDERED_AT_ONCE {
         return Ok(Listing::new(&list));
     }

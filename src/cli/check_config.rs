@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::arguments::{Arguments, Command};
 use super::output;
-use crate::config;
+use crate::catalog::Catalog;
 use crate::wording::count;
 
 pub(super) const COMMAND: Command = Command {
@@ -30,8 +30,8 @@ exit status: 0 the file is good, 1 it is not, 2 usage
 
 fn run(arguments: Arguments) -> ExitCode {
     let path = arguments.config_path();
-    let config = match config::load(&path) {
-        Ok(config) => config,
+    let (config, catalog) = match Catalog::load(&path, None) {
+        Ok(loaded) => loaded,
         Err(errors) => {
             output::complain(&errors.to_string());
             return ExitCode::FAILURE;
@@ -44,6 +44,6 @@ fn run(arguments: Arguments) -> ExitCode {
             warning.labelled("warning")
         ));
     }
-    let services = count(config.services.len(), "service");
+    let services = count(catalog.count(), "service");
     output::print(format!("{}: good, {services}\n", path.display()).as_bytes())
 }

@@ -6,12 +6,14 @@ mod remote;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use self::problem::Problem;
 use super::arguments::{Arguments, Command};
 use super::form::Form;
 use super::output;
 use crate::blocking::Lane;
+use crate::client::Trusted;
 use crate::config;
 use crate::endpoint::Endpoint;
 use crate::wording::{LONGEST_QUOTE, nearest, quote, shorten};
@@ -67,7 +69,7 @@ fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn endpoints(arguments: Arguments) -> Result<Vec<Endpoint>, Problem> {
+fn endpoints(arguments: Arguments) -> Result<Arc<Vec<Endpoint>>, Problem> {
     let named = arguments.service.as_deref();
     // What errors about the service begin with.
     let who = format!(
@@ -75,13 +77,13 @@ fn endpoints(arguments: Arguments) -> Result<Vec<Endpoint>, Problem> {
         shorten(named.unwrap_or(DEFAULT), LONGEST_NAME)
     );
     match &arguments.server {
-        Some(server) => remote::read(server, named, &who),
+        Some(server) => remote::read(server, named, &who).map(Arc::new),
         None => read(&arguments.config_path(), named, &who),
     }
 }
 
 /// Reads the source of a service that the configuration names, without a name that of the default one.
-fn read(path: &Path, named: Option<&str>, who: &str) -> Result<Vec<Endpoint>, Problem> {
+fn read(path: &Path, named: Option<&str>, who: &str) -> Result<Arc<Vec<Endpoint>>, Problem> {
     let config = config::load(path).map_err(|errors| Problem::Failed(errors.to_string()))?;
     let name = named.unwrap_or(DEFAULT);
     let names: Vec<&str> = config.services.iter().map(|known| &*known.name).collect();
@@ -95,7 +97,11 @@ fn read(path: &Path, named: Option<&str>, who: &str) -> Result<Vec<Endpoint>, Pr
             ),
         }));
     };
-    let source = service.source.build(Lane::default());
+    let built = service
+        .source
+        .build(Lane::default(), &mut Trusted::default());
+    let source =
+        built.map_err(|wrong| Problem::Failed(config::Errors::new(path, wrong).to_string()))?;
     smol::block_on(source.read(service.default_port))
         .map_err(|failure| Problem::Failed(format!("{who}: {failure}")))
 }

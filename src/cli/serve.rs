@@ -9,7 +9,8 @@ use smol::future::FutureExt;
 use super::arguments::{Arguments, Command};
 use super::output;
 use crate::blocking;
-use crate::config::{self, Config};
+use crate::catalog::Catalog;
+use crate::config::Config;
 use crate::signal::{Wish, Wishes};
 use crate::wording::without_number;
 
@@ -43,17 +44,17 @@ fn run(arguments: Arguments) -> ExitCode {
     };
     match smol::block_on(load(&path, &mut wishes)) {
         None => ExitCode::SUCCESS,
-        Some(Ok(config)) => crate::server::run(&path, config, wishes),
+        Some(Ok((config, catalog))) => crate::server::run(&path, config, catalog, wishes),
         Some(Err(reason)) => failed(&reason),
     }
 }
 
-/// The configuration; `None` when a signal says to stop while it is read: its file system may hang.
-async fn load(path: &Path, wishes: &mut Wishes) -> Option<Result<Config, String>> {
+/// The configuration and its services; `None` when a signal says to stop while it is read: its file system may hang.
+async fn load(path: &Path, wishes: &mut Wishes) -> Option<Result<(Config, Catalog), String>> {
     loop {
         let again = Cell::new(false);
         let file = path.to_owned();
-        let loaded = async { Some(blocking::run(move || config::load(&file)).await) };
+        let loaded = async { Some(blocking::run(move || Catalog::load(&file, None)).await) };
         let stopped = async {
             while wishes.next().await == Wish::Reload {
                 again.set(true);
@@ -64,7 +65,7 @@ async fn load(path: &Path, wishes: &mut Wishes) -> Option<Result<Config, String>
         // What has been read may be older than what a signal told of meanwhile.
         if !again.get() {
             let read = loaded.map_err(|stuck| format!("{}: reading: {stuck}", path.display()));
-            return Some(read.and_then(|config| config.map_err(|errors| errors.to_string())));
+            return Some(read.and_then(|loaded| loaded.map_err(|errors| errors.to_string())));
         }
     }
 }

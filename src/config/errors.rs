@@ -13,7 +13,8 @@ pub struct Errors {
 }
 
 impl Errors {
-    pub(super) fn new(file: &Path, list: Vec<Diagnostic>) -> Self {
+    /// Errors of a file, at least one, in the order of the text.
+    pub fn new(file: &Path, list: Vec<Diagnostic>) -> Self {
         Self {
             file: file.to_owned(),
             list,

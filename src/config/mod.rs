@@ -59,28 +59,52 @@ pub fn load(path: &Path) -> Result<Config, Errors> {
     parse(&text, path)
 }
 
+/// The same, and makes something of the services: errors of the text and errors of that come in one
+/// run. What `build` is given has been taken out of the configuration, and lacks services that have errors.
+pub fn load_and<T>(
+    path: &Path,
+    build: impl FnOnce(Vec<Service>) -> Result<T, Vec<Diagnostic>>,
+) -> Result<(Config, T), Errors> {
+    let text = yaml::read_file(path).map_err(|error| Errors::new(path, vec![error]))?;
+    let (config, mut errors) = read(&text, path);
+    let Some(mut config) = config else {
+        return Err(Errors::new(path, errors));
+    };
+    match build(std::mem::take(&mut config.services)) {
+        Ok(built) if errors.is_empty() => Ok((config, built)),
+        built => {
+            errors.extend(built.err().into_iter().flatten());
+            // What is about no place, such as how many more there are, comes last.
+            errors.sort_by_cached_key(|error| (error.position.is_none(), error.clone()));
+            Err(Errors::new(path, errors))
+        }
+    }
+}
+
 /// Reads the text of a configuration file. `file` is its name in errors, and relative paths are
 /// taken from its folder.
 ///
 /// Errors: all there are, in the order of the text.
 pub fn parse(text: &str, file: &Path) -> Result<Config, Errors> {
+    match read(text, file) {
+        (Some(config), errors) if errors.is_empty() => Ok(config),
+        (_, errors) => Err(Errors::new(file, errors)),
+    }
+}
+
+/// What could be read, and all that is wrong; no configuration when the text is no YAML.
+fn read(text: &str, file: &Path) -> (Option<Config>, Vec<Diagnostic>) {
     let mut reader = Reader::new(file.parent().unwrap_or(Path::new("")));
     let root = yaml::parse(text, &mut reader);
     let config = root.map(|node| {
-        whole(
-            Field {
-                name: "the file",
-                node: &node,
-            },
-            &mut reader,
-        )
+        let field = Field {
+            name: "the file",
+            node: &node,
+        };
+        whole(field, &mut reader)
     });
-    match (config, reader.finish()) {
-        (Some(config), (errors, warnings)) if errors.is_empty() => {
-            Ok(Config { warnings, ..config })
-        }
-        (_, (errors, _)) => Err(Errors::new(file, errors)),
-    }
+    let (errors, warnings) = reader.finish();
+    (config.map(|config| Config { warnings, ..config }), errors)
 }
 
 fn whole(root: Field<'_>, reader: &mut Reader<'_>) -> Config {

@@ -196,29 +196,28 @@ mod tests {
     fn a_service_needs_a_source() {
         assert_eq!(
             bad("services: {a: {cache_ttl: 1s}}"),
-            "c.yml:1:12: the service \"a\" has no source: set file or dns"
+            "c.yml:1:12: the service \"a\" has no source: set url or file or dns"
         );
         assert_eq!(
             bad("services: {a: }"),
-            "c.yml:1:12: the service \"a\" has no source: set file or dns"
+            "c.yml:1:12: the service \"a\" has no source: set url or file or dns"
         );
         assert_eq!(
             bad("services: {a: {fil: x}, a: {file: y}}"),
-            "c.yml:1:16: unknown key \"fil\": did you mean file? Known are file, dns, default_port, cache_ttl, max_stale\n\
+            "c.yml:1:16: unknown key \"fil\": did you mean file? Known are url, file, dns, default_port, cache_ttl, max_stale\n\
              c.yml:1:25: the key \"a\" is set twice, first in line 1: remove one"
         );
         assert_eq!(
             bad("services: {a: {cache_tll: 1s}}"),
-            "c.yml:1:16: unknown key \"cache_tll\": did you mean cache_ttl? Known are file, dns, default_port, cache_ttl, max_stale"
+            "c.yml:1:16: unknown key \"cache_tll\": did you mean cache_ttl? Known are url, file, dns, default_port, cache_ttl, max_stale"
         );
     }
 
     #[test]
     fn a_source_that_is_planned_is_no_slip_of_the_pen() {
         assert_eq!(
-            bad("services:\n  b: {url: x}\n  c: {kubernetes: x}\n"),
-            "c.yml:2:7: unknown key \"url\": the only sources today are file and dns\n\
-             c.yml:3:7: unknown key \"kubernetes\": the only sources today are file and dns"
+            bad("services:\n  c: {kubernetes: x}\n"),
+            "c.yml:2:7: unknown key \"kubernetes\": the sources today are url, file, dns"
         );
     }
 }

@@ -1,3 +1,3 @@
-//! Endpoints as bytes, one file an answer format.
+//! Endpoints as bytes and back, one room an answer format.
 
 pub mod json;

@@ -6,11 +6,12 @@ mod txt;
 
 use std::net::IpAddr;
 use std::num::NonZeroU16;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub(super) use self::keys::KEYS;
 use self::srv::LeftOut;
-use super::{Failure, Found, Reader, Reading};
+use super::{Failure, Reader, Reading};
 use crate::blocking::Lane;
 use crate::clock::Clock;
 use crate::dns::{self, Asker, Family, Name, Protocol, Server, System, Wanted};
@@ -66,7 +67,7 @@ impl DnsReader {
         }
     }
 
-    async fn read_whole(&self, default_port: NonZeroU16) -> Found {
+    async fn read_whole(&self, default_port: NonZeroU16) -> Result<Vec<Endpoint>, Failure> {
         let deadline = Clock::System.now() + self.settings.timeout;
         if !self.settings.servers.is_empty() {
             let asker = self.asker(&self.settings.servers, deadline);
@@ -112,7 +113,7 @@ impl DnsReader {
 impl Reader for DnsReader {
     fn read(&self, default_port: NonZeroU16) -> Reading<'_> {
         Box::pin(async move {
-            let found = self.read_whole(default_port).await;
+            let found = self.read_whole(default_port).await.map(Arc::new);
             found.map_err(|failure| failure.of(format_args!("dns {}", self.settings.name)))
         })
     }

@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Failure, Found, Reader, Reading};
@@ -96,6 +97,7 @@ impl FileReader {
         let read = move || {
             let text = read_text(&path, max_size)?;
             lines::parse(&text, default_port)
+                .map(Arc::new)
                 .map_err(|bad| Failure::Unreadable(bad.to_string().into()))
         };
         match self.lane.run(timeout, read).await {
@@ -142,7 +144,7 @@ fn read_text(path: &Path, max_size: u64) -> Result<String, Failure> {
             "reading: it has no byte, so a writer may be at work; for an empty list write a comment".into(),
         ));
     }
-    String::from_utf8(bytes).map_err(|error| not_utf8(&error))
+    super::text(bytes)
 }
 
 fn advise(error: &Unreadable, max_size: u64) -> String {
@@ -156,12 +158,4 @@ fn advise(error: &Unreadable, max_size: u64) -> String {
         _ if error.is_denied() => format!("{error}; let the user that runs Vigie read it"),
         _ => error.to_string(),
     }
-}
-
-fn not_utf8(error: &std::string::FromUtf8Error) -> Failure {
-    let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-    let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
-    unreadable(format!(
-        "line {line}: it is not UTF-8; save the file as UTF-8"
-    ))
 }

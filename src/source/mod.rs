@@ -5,6 +5,7 @@
 
 pub mod dns;
 pub mod file;
+pub mod url;
 
 use std::fmt;
 use std::future::Future;
@@ -13,12 +14,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::blocking::Lane;
+use crate::client::Trusted;
 use crate::endpoint::Endpoint;
 use crate::yaml;
-use crate::yaml::{Field, Mapping, Value};
+use crate::yaml::{Diagnostic, Field, Mapping, Value};
 
 /// What a read gives: a list, which may be empty and then is true, or the reason why there is none.
-pub type Found = Result<Vec<Endpoint>, Failure>;
+pub type Found = Result<Arc<Vec<Endpoint>>, Failure>;
 
 /// A read under way.
 pub type Reading<'a> = Pin<Box<dyn Future<Output = Found> + Send + 'a>>;
@@ -32,6 +34,8 @@ pub trait Reader: Send + Sync {
 /// The one source of a service, as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
+    /// A list that a server gives.
+    Url(Box<url::Url>),
     /// Endpoint lines in a file.
     File(file::File),
     /// Records of a name in DNS.
@@ -39,11 +43,29 @@ pub enum Source {
 }
 
 impl Source {
-    /// Makes it ready to be read. What may block runs on `lane`.
-    pub fn build(&self, lane: Lane) -> Arc<dyn Reader> {
-        match self {
+    /// Makes it ready to be read. What may block later runs on `lane`; `trusted` is shared by the sources
+    /// that are built together.
+    ///
+    /// It reads the files of certificates, so it is nothing for the thread that answers. Errors: all that
+    /// keeps it from being built, each at its place in the configuration.
+    pub fn build(
+        &self,
+        lane: Lane,
+        trusted: &mut Trusted,
+    ) -> Result<Arc<dyn Reader>, Vec<Diagnostic>> {
+        Ok(match self {
+            Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, trusted)?),
             Self::File(file) => Arc::new(file::FileReader::new(file.clone(), lane)),
             Self::Dns(dns) => Arc::new(dns::DnsReader::new(dns.clone(), lane)),
+        })
+    }
+
+    /// Whether it must be built again at a reload, though its settings are the same: for the files that
+    /// they name may have changed.
+    pub fn is_built_from_files(&self) -> bool {
+        match self {
+            Self::Url(_) => true,
+            Self::File(_) | Self::Dns(_) => false,
         }
     }
 
@@ -51,12 +73,14 @@ impl Source {
     /// hangs holds up the other.
     pub fn is_at_the_place_of(&self, other: &Self) -> bool {
         match (self, other) {
+            // What may hang is a file of a secret, or resolv.conf.
+            (Self::Url(url), Self::Url(other)) => url.secret_file() == other.secret_file(),
             (Self::File(file), Self::File(other)) => file.path == other.path,
             // What may hang is resolv.conf.
             (Self::Dns(dns), Self::Dns(other)) => {
                 dns.servers.is_empty() && other.servers.is_empty()
             }
-            (Self::File(_) | Self::Dns(_), _) => false,
+            (Self::Url(_) | Self::File(_) | Self::Dns(_), _) => false,
         }
     }
 }
@@ -72,7 +96,12 @@ struct Kind {
 }
 
 /// Of several in one service the first here wins.
-const KINDS: [Kind; 2] = [
+const KINDS: [Kind; 3] = [
+    Kind {
+        key: "url",
+        keys: &url::KEYS,
+        parse: |field, reader| Some(Source::Url(Box::new(url::Url::parse(field, reader)?))),
+    },
     Kind {
         key: "file",
         keys: &file::KEYS,
@@ -86,14 +115,14 @@ const KINDS: [Kind; 2] = [
 ];
 
 /// Kinds of source that Vigie will have and has not yet.
-const PLANNED: [&str; 2] = ["kubernetes", "url"];
+const PLANNED: [&str; 1] = ["kubernetes"];
 
 /// What to say of a key that names a source which is not there yet.
 pub fn planned(key: &str) -> Option<String> {
     let known: Vec<&str> = keys().collect();
     PLANNED
         .contains(&key)
-        .then(|| format!("the only sources today are {}", known.join(" and ")))
+        .then(|| format!("the sources today are {}", known.join(", ")))
 }
 
 /// The keys that name a source, the one that wins first.
@@ -114,7 +143,7 @@ pub fn ignored<'a>(service: &Mapping<'a>, reader: &mut yaml::Reader<'_>) -> Vec<
     let ignored: Vec<_> = named(service).skip(1).collect();
     for (kind, field) in &ignored {
         if let Value::Mapping(_) = field.node.value {
-            reader.mapping(*field, kind.keys);
+            reader.discreetly(|reader| reader.mapping(*field, kind.keys));
         }
     }
     ignored.into_iter().map(|(_, field)| field).collect()
@@ -124,6 +153,19 @@ fn named<'a>(service: &Mapping<'a>) -> impl Iterator<Item = (&'static Kind, Fiel
     KINDS
         .iter()
         .filter_map(|kind| Some((kind, service.get(kind.key)?)))
+}
+
+/// The text of a list. Errors name the line that is not UTF-8.
+fn text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.as_bytes().get(..error.utf8_error().valid_up_to());
+        let ends = good
+            .unwrap_or_default()
+            .iter()
+            .filter(|byte| **byte == b'\n');
+        let line = ends.count() + 1;
+        Failure::Unreadable(format!("line {line}: it is not UTF-8; write the list as UTF-8").into())
+    })
 }
 
 /// Why there is no list: one sentence that names the source, the step and what to do. It holds no

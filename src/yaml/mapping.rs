@@ -65,7 +65,10 @@ impl Reader<'_> {
                 meant.extend(nearest(&key.text, known));
                 suggest(&key.text, known)
             });
-            let message = format!("unknown key {}: {right}", quote(&key.text));
+            let message = match self.may_show(&key.text) {
+                true => format!("unknown key {}: {right}", quote(&key.text)),
+                false => format!("this key is unknown: known are {}", known.join(", ")),
+            };
             self.error(key.position, message);
         }
         Mapping {
@@ -100,14 +103,23 @@ impl Reader<'_> {
         }
     }
 
+    /// Among secret values a key may be one that was put in the wrong place: only a plain word is shown.
+    fn may_show(&self, key: &str) -> bool {
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        !self.is_discreet() || key.bytes().all(is_word)
+    }
+
     fn refuse_doubles(&mut self, entries: &[Entry]) {
         let mut seen: HashMap<&str, Position> = HashMap::with_capacity(entries.len());
         for Entry { key, .. } in entries {
             match seen.get(&*key.text) {
                 Some(first) => {
+                    let key_shown = match self.may_show(&key.text) {
+                        true => format!("the key {}", quote(&key.text)),
+                        false => "this key".into(),
+                    };
                     let message = format!(
-                        "the key {} is set twice, first in line {}: remove one",
-                        quote(&key.text),
+                        "{key_shown} is set twice, first in line {}: remove one",
                         first.line
                     );
                     self.error(key.position, message);

@@ -13,6 +13,7 @@ mod field;
 mod file;
 mod mapping;
 mod node;
+mod placed;
 mod read;
 mod size;
 #[cfg(test)]
@@ -24,5 +25,6 @@ pub use field::Field;
 pub use file::read_file;
 pub use mapping::Mapping;
 pub use node::{Entry, Key, Node, Value};
+pub use placed::Placed;
 pub use read::Reader;
 pub use tree::parse;

@@ -77,6 +77,10 @@ impl<'a> Reader<'a> {
         value
     }
 
+    pub(super) fn is_discreet(&self) -> bool {
+        self.discreet
+    }
+
     /// A value for a message, as it is written but shortened; of one that is secret and of a
     /// collection only what it is.
     pub fn show(&self, node: &Node) -> String {

@@ -1,8 +1,10 @@
 //! What the promises are tested with: a real server in a folder of its own, and raw sockets.
 
+mod authority;
 pub(crate) mod framing;
 mod hanging;
 mod log;
+pub(crate) mod peer;
 mod served;
 mod wire;
 
@@ -12,7 +14,10 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+#[allow(unused_imports)]
+pub(crate) use authority::{Authority, Signed};
 pub(crate) use hanging::Hanging;
+pub(crate) use peer::{Peer, Reply};
 pub(crate) use served::{Setup, Vigie, connect_to};
 pub(crate) use wire::{Answer, Connection};
 

@@ -1,6 +1,5 @@
 //! A service as a running server answers for it.
 
-use std::num::NonZeroU16;
 use std::time::Duration;
 
 use miniserde::{Deserialize, json};
@@ -9,21 +8,14 @@ use super::problem::Problem;
 use crate::cli::ask::{Answer, ask};
 use crate::cli::output;
 use crate::cli::server::Server;
-use crate::endpoint::{Address, Endpoint};
+use crate::endpoint::Endpoint;
+use crate::format;
 use crate::wording::shorten;
 
 /// A server's own sources may take long; a person would not wait longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// An error of a server is shown to this many characters.
 const LONGEST_ERROR: usize = 1000;
-
-/// One endpoint of the list (a contract with clients in the field).
-#[derive(Deserialize)]
-struct Item {
-    ip: String,
-    port: u16,
-    load_balancing_weight: u32,
-}
 
 /// The body of every refusal.
 #[derive(Deserialize)]
@@ -89,18 +81,9 @@ fn sentence(answer: &Answer) -> Option<String> {
     Some(shorten(&refusal.error, LONGEST_ERROR))
 }
 
-/// The list, each endpoint checked; `None` when anything in it is no endpoint.
+/// The list; `None` when anything in it is no endpoint.
 fn endpoints(body: &[u8]) -> Option<Vec<Endpoint>> {
-    let items: Vec<Item> = json::from_str(std::str::from_utf8(body).ok()?).ok()?;
-    items.into_iter().map(endpoint).collect()
-}
-
-fn endpoint(item: Item) -> Option<Endpoint> {
-    Some(Endpoint {
-        address: Address::parse(&item.ip)?,
-        port: NonZeroU16::new(item.port)?,
-        weight: item.load_balancing_weight,
-    })
+    format::json::parse(std::str::from_utf8(body).ok()?).ok()
 }
 
 #[cfg(test)]

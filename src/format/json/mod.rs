@@ -1,5 +1,9 @@
 //! The JSON list that clients in the field read: a contract, byte for byte.
 
+mod read;
+
+pub use read::{BadList, DEEPEST, parse};
+
 use crate::endpoint::Endpoint;
 
 /// The media type of a list.

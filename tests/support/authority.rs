@@ -1,0 +1,90 @@
+//! An authority of the test's own, and the certificates that it signs.
+
+use std::sync::Arc;
+
+use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use futures_rustls::rustls::crypto::ring;
+use futures_rustls::rustls::server::WebPkiClientVerifier;
+use futures_rustls::rustls::{RootCertStore, ServerConfig};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    date_time_ymd,
+};
+
+/// Signs certificates.
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+/// A certificate and its key.
+pub(crate) struct Signed {
+    certificate: rcgen::Certificate,
+    key: KeyPair,
+}
+
+impl Authority {
+    pub(crate) fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        Self(CertifiedIssuer::self_signed(params, key).unwrap())
+    }
+
+    /// Its own certificate, for `ca_file`.
+    pub(crate) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    /// A certificate for these names, in this millennium.
+    pub(crate) fn sign(&self, names: &[&str]) -> Signed {
+        self.sign_for(names, 2001, 2999)
+    }
+
+    /// A certificate for these names, from the begin of one year to the begin of another.
+    pub(crate) fn sign_for(&self, names: &[&str], from: i32, to: i32) -> Signed {
+        let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+        let mut params = CertificateParams::new(names).unwrap();
+        params.not_before = date_time_ymd(from, 1, 1);
+        params.not_after = date_time_ymd(to, 1, 1);
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.0).unwrap();
+        Signed { certificate, key }
+    }
+
+    fn roots(&self) -> Arc<RootCertStore> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.0.der().clone()).unwrap();
+        Arc::new(roots)
+    }
+}
+
+impl Signed {
+    pub(crate) fn pem(&self) -> String {
+        self.certificate.pem()
+    }
+
+    pub(crate) fn key_pem(&self) -> String {
+        self.key.serialize_pem()
+    }
+
+    /// How a server speaks that has this certificate; one with `clients` asks for a certificate that they signed.
+    pub(crate) fn server(&self, clients: Option<&Authority>) -> Arc<ServerConfig> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let builder = match clients {
+            None => builder.with_no_client_auth(),
+            Some(clients) => builder.with_client_cert_verifier(
+                WebPkiClientVerifier::builder_with_provider(clients.roots(), provider)
+                    .build()
+                    .unwrap(),
+            ),
+        };
+        let chain: Vec<CertificateDer<'static>> = vec![self.certificate.der().clone()];
+        let key = PrivateKeyDer::try_from(self.key.serialize_der()).unwrap();
+        Arc::new(builder.with_single_cert(chain, key).unwrap())
+    }
+}

@@ -1,0 +1,231 @@
+//! A server that answers as a test says, byte for byte, with TLS or without.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use futures_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use rustix::net::sockopt;
+
+use super::PATIENCE;
+
+/// A server. It stops taking connections when the test ends with its process.
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    scheme: &'static str,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Default)]
+struct Seen {
+    requests: Vec<String>,
+    connections: usize,
+}
+
+/// What a peer does with one request.
+pub(crate) enum Reply {
+    /// Sends these bytes and waits for the next request.
+    Keep(Vec<u8>),
+    /// Sends these bytes and ends the connection; with TLS it says so.
+    End(Vec<u8>),
+    /// Sends these bytes and ends the connection, whose TLS goes on.
+    Cut(Vec<u8>),
+    /// Sends these bytes and resets the connection.
+    Reset(Vec<u8>),
+    /// Does as it likes, then ends the connection.
+    Act(Box<dyn FnOnce(&mut dyn Write) + Send>),
+}
+
+/// A whole answer with its length.
+pub(crate) fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = body.as_ref();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {}\r\n{headers}\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
+/// A 200 with this list.
+pub(crate) fn list(body: impl AsRef<[u8]>) -> Vec<u8> {
+    answer("200 OK", "", body)
+}
+
+trait Wire: Read + Write + Send {
+    /// Says that nothing more comes.
+    fn end(&mut self);
+
+    fn socket(&self) -> &TcpStream;
+}
+
+impl Wire for TcpStream {
+    fn end(&mut self) {
+        let _ = self.shutdown(Shutdown::Write);
+    }
+
+    fn socket(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Wire for StreamOwned<ServerConnection, TcpStream> {
+    fn end(&mut self) {
+        self.conn.send_close_notify();
+        let _ = self.flush();
+    }
+
+    fn socket(&self) -> &TcpStream {
+        &self.sock
+    }
+}
+
+impl Peer {
+    /// Replies to each request, whose head it gets.
+    pub(crate) fn start(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
+        Self::at("127.0.0.1:0", None, reply)
+    }
+
+    /// Gives the same answer to every request on a connection, and keeps it.
+    pub(crate) fn always(bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = bytes.into();
+        Self::start(move |_| Reply::Keep(bytes.clone()))
+    }
+
+    /// Gives the same bytes to every request, and ends the connection.
+    pub(crate) fn ending(bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = bytes.into();
+        Self::start(move |_| Reply::End(bytes.clone()))
+    }
+
+    /// The same over TLS.
+    pub(crate) fn tls(
+        config: Arc<ServerConfig>,
+        reply: impl Fn(&str) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        Self::at("127.0.0.1:0", Some(config), reply)
+    }
+
+    /// The same at an address, with TLS or without.
+    pub(crate) fn at(
+        address: &str,
+        tls: Option<Arc<ServerConfig>>,
+        reply: impl Fn(&str) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let peer = Self {
+            address: listener.local_addr().unwrap(),
+            scheme: if tls.is_some() { "https" } else { "http" },
+            seen: Arc::default(),
+        };
+        let (seen, reply) = (peer.seen.clone(), Arc::new(reply));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let stream = stream.unwrap();
+                stream.set_read_timeout(Some(PATIENCE * 3)).unwrap();
+                stream.set_write_timeout(Some(PATIENCE * 3)).unwrap();
+                stream.set_nodelay(true).unwrap();
+                let (seen, reply, tls) = (seen.clone(), reply.clone(), tls.clone());
+                thread::spawn(move || {
+                    seen.lock().unwrap().connections += 1;
+                    let wire: Box<dyn Wire> = match tls {
+                        None => Box::new(stream),
+                        Some(config) => {
+                            let connection = ServerConnection::new(config).unwrap();
+                            Box::new(StreamOwned::new(connection, stream))
+                        }
+                    };
+                    // Whoever it talks to may leave at any time.
+                    let _ = serve(wire, &seen, &*reply);
+                });
+            }
+        });
+        peer
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// The URL of a path, by address.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}://{}{path}", self.scheme, self.address)
+    }
+
+    /// The URL of a path, by a name.
+    pub(crate) fn url_as(&self, host: &str, path: &str) -> String {
+        format!("{}://{host}:{}{path}", self.scheme, self.port())
+    }
+
+    /// The heads of all requests so far.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.seen.lock().unwrap().requests.clone()
+    }
+
+    /// How many connections there have been.
+    pub(crate) fn connections(&self) -> usize {
+        self.seen.lock().unwrap().connections
+    }
+
+    /// The value of a header of the last request.
+    pub(crate) fn last_header(&self, name: &str) -> Option<String> {
+        header(self.requests().last().unwrap(), name)
+    }
+}
+
+/// The value of a header of a request.
+pub(crate) fn header(head: &str, name: &str) -> Option<String> {
+    let fields = head
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_once(": "));
+    let mut values = fields.filter(|(found, _)| found.eq_ignore_ascii_case(name));
+    let value = values.next().map(|(_, value)| value.to_owned());
+    assert_eq!(values.next(), None, "{name} comes twice in {head:?}");
+    value
+}
+
+fn serve(
+    mut wire: Box<dyn Wire>,
+    seen: &Mutex<Seen>,
+    reply: &(dyn Fn(&str) -> Reply + Send + Sync),
+) -> io::Result<()> {
+    loop {
+        let head = read_head(&mut *wire)?;
+        seen.lock().unwrap().requests.push(head.clone());
+        match reply(&head) {
+            Reply::Keep(bytes) => {
+                wire.write_all(&bytes)?;
+                wire.flush()?;
+                continue;
+            }
+            Reply::End(bytes) => {
+                wire.write_all(&bytes)?;
+                wire.flush()?;
+                wire.end();
+            }
+            Reply::Cut(bytes) => {
+                wire.write_all(&bytes)?;
+                wire.flush()?;
+            }
+            Reply::Reset(bytes) => {
+                wire.write_all(&bytes)?;
+                // Closing it with no time to linger makes the system reset it.
+                sockopt::set_socket_linger(wire.socket(), Some(Duration::ZERO))?;
+            }
+            Reply::Act(act) => act(&mut wire),
+        }
+        return Ok(());
+    }
+}
+
+fn read_head(wire: &mut dyn Wire) -> io::Result<String> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        wire.read_exact(&mut byte)?;
+        head.push(byte[0]);
+    }
+    Ok(String::from_utf8(head).unwrap())
+}
