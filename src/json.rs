@@ -308,10 +308,22 @@ mod tests {
         ] {
             assert_eq!(skip(text).map_err(|bad| bad.at), Err(at), "{text}");
         }
-        for text in [r#""\ud800""#, r#""\udc00\ud800""#, r#""\u12g4""#, r#""\u+123""#] {
+        for text in [
+            r#""\ud800""#,
+            r#""\udc00\ud800""#,
+            r#""\u12g4""#,
+            r#""\u+123""#,
+        ] {
             assert!(skip(text).is_err(), "{text}");
         }
-        for text in ["0", "-1.5e-7", " [ { } , [ ] ] ", "{\"\":null}", "\"\u{fc}\"", "true"] {
+        for text in [
+            "0",
+            "-1.5e-7",
+            " [ { } , [ ] ] ",
+            "{\"\":null}",
+            "\"\u{fc}\"",
+            "true",
+        ] {
             assert_eq!(skip(text), Ok(()), "{text}");
         }
     }

@@ -10,13 +10,12 @@ use siphasher::sip::SipHasher13;
 use smol::future::FutureExt;
 
 use crate::blocking::{self, Lane};
-use crate::client::Trusted;
 use crate::clock::Clock;
 use crate::config;
 use crate::endpoint::Endpoint;
 use crate::format::json;
 use crate::slot::{Given, Policy, Runtime, Slot};
-use crate::source::{Failure, Reader, Source};
+use crate::source::{Common, Failure, Reader, Source};
 use crate::wording::count;
 use crate::yaml::Diagnostic;
 
@@ -102,7 +101,7 @@ impl Service {
     pub fn build(
         settings: config::Service,
         old: Option<&Self>,
-        trusted: &mut Trusted,
+        common: &mut Common,
     ) -> Result<Self, Vec<Diagnostic>> {
         let config::Service {
             name,
@@ -115,7 +114,7 @@ impl Service {
         let lane = beside.map_or_else(Lane::default, |old| old.lane.clone());
         let reader = match same.filter(|_| !source.is_built_from_files()) {
             Some(old) => old.reader.clone(),
-            None => source.build(lane.clone(), trusted)?,
+            None => source.build(lane.clone(), common)?,
         };
         Ok(Self {
             name,

@@ -63,7 +63,10 @@ impl Gathered {
             self.note(name, *number);
         }
         let port = match &self.wanted.port {
-            None => slice.ports.first().map_or(Some(None), |(_, number)| Some(*number)),
+            None => slice
+                .ports
+                .first()
+                .map_or(Some(None), |(_, number)| Some(*number)),
             Some(wanted) => slice
                 .ports
                 .iter()
@@ -131,7 +134,12 @@ impl Gathered {
     }
 
     fn listed(&self) -> String {
-        let ports: Vec<&str> = self.ports.iter().take(MOST_LISTED).map(|port| &**port).collect();
+        let ports: Vec<&str> = self
+            .ports
+            .iter()
+            .take(MOST_LISTED)
+            .map(|port| &**port)
+            .collect();
         match self.ports.len() > MOST_LISTED {
             true => format!("{} and more", ports.join(", ")),
             false => ports.join(", "),

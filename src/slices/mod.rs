@@ -6,6 +6,8 @@
 mod gathered;
 mod page;
 mod port;
+#[cfg(test)]
+mod tests;
 
 pub use gathered::Gathered;
 pub use port::Port;

@@ -167,7 +167,11 @@ impl Draft {
         let name = name.unwrap_or_default();
         match ports.iter().find(|(known, _)| **known == *name) {
             Some((_, known)) if *known != number => {
-                let reason = format!("the slice {} has the port {} twice", self.name, quote(&name));
+                let reason = format!(
+                    "the slice {} has the port {} twice",
+                    self.name,
+                    quote(&name)
+                );
                 Err(json.bad(reason))
             }
             Some(_) => Ok(()),
@@ -191,13 +195,21 @@ impl Draft {
             return Ok(None);
         };
         let mut addresses = self.slice.addresses.iter();
-        let foreign = addresses.find(|ip| !family.holds(ip)).map(|ip| format!("\"{ip}\""));
+        let foreign = addresses
+            .find(|ip| !family.holds(ip))
+            .map(|ip| format!("\"{ip}\""));
         match self.strange.or(foreign) {
             None => Ok(Some(self.slice)),
             Some(address) => {
-                let family = if family == Family::Ipv4 { "IPv4" } else { "IPv6" };
+                let family = if family == Family::Ipv4 {
+                    "IPv4"
+                } else {
+                    "IPv6"
+                };
                 let name = self.name;
-                Err(format!("the address {address} of the slice {name} is not {family}"))
+                Err(format!(
+                    "the address {address} of the slice {name} is not {family}"
+                ))
             }
         }
     }

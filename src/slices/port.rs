@@ -55,12 +55,24 @@ mod tests {
     #[test]
     fn a_port_is_a_number_or_a_label() {
         let eighty = NonZeroU16::new(80).map(Port::Number);
-        assert_eq!((Port::parse("80"), Port::parse("080")), (eighty.clone(), eighty));
+        assert_eq!(
+            (Port::parse("80"), Port::parse("080")),
+            (eighty.clone(), eighty)
+        );
         for name in ["http", "8080-tcp", "a", &"a".repeat(63)] {
             assert_eq!(Port::parse(name), Some(Port::Name(name.into())));
         }
         for text in [
-            "", "0", "65536", "-http", "http-", "HTTP", "a.b", "a b", "+80", &"a".repeat(64),
+            "",
+            "0",
+            "65536",
+            "-http",
+            "http-",
+            "HTTP",
+            "a.b",
+            "a b",
+            "+80",
+            &"a".repeat(64),
         ] {
             assert_eq!(Port::parse(text), None, "{text}");
         }

@@ -5,6 +5,8 @@
 
 pub mod dns;
 pub mod file;
+pub mod kubernetes;
+mod named_file;
 pub mod url;
 
 use std::fmt;
@@ -31,9 +33,28 @@ pub trait Reader: Send + Sync {
     fn read(&self, default_port: NonZeroU16) -> Reading<'_>;
 }
 
+/// What sources share that are built together.
+#[derive(Default)]
+pub struct Common {
+    trusted: Trusted,
+    clusters: kubernetes::Clusters,
+}
+
+impl Common {
+    /// The same for the sources of a reload: what they share with those before it stays.
+    pub fn renewed(&self) -> Self {
+        Self {
+            trusted: Trusted::default(),
+            clusters: self.clusters.clone(),
+        }
+    }
+}
+
 /// The one source of a service, as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
+    /// A Service of a Kubernetes cluster.
+    Kubernetes(Box<kubernetes::Kubernetes>),
     /// A list that a server gives.
     Url(Box<url::Url>),
     /// Endpoint lines in a file.
@@ -43,7 +64,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Makes it ready to be read. What may block later runs on `lane`; `trusted` is shared by the sources
+    /// Makes it ready to be read. What may block later runs on `lane`; `common` is shared by the sources
     /// that are built together.
     ///
     /// It reads the files of certificates, so it is nothing for the thread that answers. Errors: all that
@@ -51,10 +72,15 @@ impl Source {
     pub fn build(
         &self,
         lane: Lane,
-        trusted: &mut Trusted,
+        common: &mut Common,
     ) -> Result<Arc<dyn Reader>, Vec<Diagnostic>> {
         Ok(match self {
-            Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, trusted)?),
+            Self::Kubernetes(kubernetes) => {
+                let clusters = &mut common.clusters;
+                let reader = kubernetes::KubernetesReader::build(kubernetes, lane, clusters)?;
+                Arc::new(reader)
+            }
+            Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, &mut common.trusted)?),
             Self::File(file) => Arc::new(file::FileReader::new(file.clone(), lane)),
             Self::Dns(dns) => Arc::new(dns::DnsReader::new(dns.clone(), lane)),
         })
@@ -64,7 +90,7 @@ impl Source {
     /// they name may have changed.
     pub fn is_built_from_files(&self) -> bool {
         match self {
-            Self::Url(_) => true,
+            Self::Kubernetes(_) | Self::Url(_) => true,
             Self::File(_) | Self::Dns(_) => false,
         }
     }
@@ -73,6 +99,8 @@ impl Source {
     /// hangs holds up the other.
     pub fn is_at_the_place_of(&self, other: &Self) -> bool {
         match (self, other) {
+            // What may hang is a token, or resolv.conf.
+            (Self::Kubernetes(_), Self::Kubernetes(_)) => true,
             // What may hang is a file of a secret, or resolv.conf.
             (Self::Url(url), Self::Url(other)) => url.secret_file() == other.secret_file(),
             (Self::File(file), Self::File(other)) => file.path == other.path,
@@ -80,7 +108,7 @@ impl Source {
             (Self::Dns(dns), Self::Dns(other)) => {
                 dns.servers.is_empty() && other.servers.is_empty()
             }
-            (Self::Url(_) | Self::File(_) | Self::Dns(_), _) => false,
+            (Self::Kubernetes(_) | Self::Url(_) | Self::File(_) | Self::Dns(_), _) => false,
         }
     }
 }
@@ -96,7 +124,15 @@ struct Kind {
 }
 
 /// Of several in one service the first here wins.
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
+    Kind {
+        key: "kubernetes",
+        keys: &kubernetes::KEYS,
+        parse: |field, reader| {
+            let kubernetes = kubernetes::Kubernetes::parse(field, reader)?;
+            Some(Source::Kubernetes(Box::new(kubernetes)))
+        },
+    },
     Kind {
         key: "url",
         keys: &url::KEYS,
@@ -113,17 +149,6 @@ const KINDS: [Kind; 3] = [
         parse: |field, reader| dns::Dns::parse(field, reader).map(Source::Dns),
     },
 ];
-
-/// Kinds of source that Vigie will have and has not yet.
-const PLANNED: [&str; 1] = ["kubernetes"];
-
-/// What to say of a key that names a source which is not there yet.
-pub fn planned(key: &str) -> Option<String> {
-    let known: Vec<&str> = keys().collect();
-    PLANNED
-        .contains(&key)
-        .then(|| format!("the sources today are {}", known.join(", ")))
-}
 
 /// The keys that name a source, the one that wins first.
 pub fn keys() -> impl Iterator<Item = &'static str> {

@@ -1,7 +1,6 @@
 //! The url source: a list that a server gives over HTTP or HTTPS.
 
 mod build;
-mod file;
 mod list;
 mod read;
 mod secret;
@@ -13,6 +12,7 @@ use std::time::Duration;
 
 pub use read::UrlReader;
 
+use super::named_file as file;
 use crate::client::{HeaderMap, HeaderName, HeaderValue, Login, ServerName, Target, header};
 use crate::yaml::{self, Entry, Field, Mapping, Placed, Value};
 
