@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::support::{Setup, Vigie};
+use crate::support::{Authority, Setup, Vigie};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -75,8 +75,14 @@ fn every_sample_is_a_valid_configuration() {
 
 #[test]
 fn every_configuration_that_the_readme_shows_is_valid() {
+    let authority = Authority::new();
+    let client = authority.sign(&["client"]);
     for (line, block) in blocks("yaml") {
-        let setup = Setup::services("").file("config.yml", block);
+        let setup = Setup::services("")
+            .file("ca.pem", authority.pem())
+            .file("client.pem", client.pem())
+            .file("client.key", client.key_pem())
+            .file("config.yml", block);
         assert_valid(&format!("README.md:{line}"), &setup.path("config.yml"));
     }
 }
@@ -117,6 +123,27 @@ fn serve_minimal() -> Vigie {
     }
     let minimal = fs::read_to_string(root().join("config/minimal.yml")).unwrap();
     setup.start_as(&minimal)
+}
+
+#[test]
+fn the_chain_that_the_readme_shows_gives_the_same_list() {
+    let shown = blocks("yaml").into_iter().map(|(_, block)| block);
+    let chains: Vec<_> = shown
+        .filter(|block| block.contains("service_name="))
+        .collect();
+    let [chain] = &*chains else {
+        panic!("{chains:?}")
+    };
+    let middle = serve_minimal();
+    let port = middle.port().to_string();
+    let chain = chain.replace("8080", &port);
+    let edge = Setup::services("").start_as(&chain);
+    let (first, second) = (middle.list("web"), edge.list("web"));
+    assert_eq!(
+        (second.summary(), second.header("etag")),
+        (first.summary(), first.header("etag"))
+    );
+    assert_eq!(first.status, 200);
 }
 
 /// Whether a line is as it was shown, where `...` stands for anything.

@@ -1,24 +1,6 @@
 //! What an endpoint line may look like, and how a list that cannot be read is refused whole.
 
-use miniserde::{Deserialize, json};
-
-use crate::support::{Answer, Setup, assert_says};
-
-#[derive(Deserialize)]
-struct Endpoint {
-    ip: String,
-    port: u16,
-    load_balancing_weight: u32,
-}
-
-/// The endpoints of an answer as `ADDRESS PORT WEIGHT`.
-fn endpoints(answer: &Answer) -> Vec<String> {
-    assert_eq!(answer.status, 200, "{:?}", answer.text());
-    let list: Vec<Endpoint> = json::from_str(answer.text()).unwrap();
-    list.iter()
-        .map(|line| format!("{} {} {}", line.ip, line.port, line.load_balancing_weight))
-        .collect()
-}
+use crate::support::{Answer, Setup, assert_says, endpoints};
 
 /// What a file with this content gives, with 9000 as the default port.
 fn read(content: impl AsRef<[u8]>) -> Answer {

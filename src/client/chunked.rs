@@ -53,7 +53,10 @@ impl Chunked {
                     body,
                 });
             }
-            let Some(line) = line(rest)?.filter(|_| !self.is_done()) else {
+            if self.is_done() {
+                return Ok(Taken { taken, body: 0 });
+            }
+            let Some(line) = line(rest)? else {
                 return Ok(Taken { taken, body: 0 });
             };
             taken += line.len() + 2;
@@ -152,7 +155,7 @@ mod tests {
                 );
             }
         }
-        assert_eq!(read(b"0\r\n\r\nHTTP/1.1", 20), Ok((Vec::new(), true, 5)));
+        assert_eq!(read(b"0\r\n\r\nHTTP/1.1\n", 20), Ok((Vec::new(), true, 5)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use smol::io::AsyncWriteExt;
+use smol::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use ureq_proto::BodyMode;
 use ureq_proto::client::state::RecvResponse;
 use ureq_proto::client::{Call, RecvResponseResult, SendRequestResult};
@@ -60,6 +60,22 @@ impl Client {
         }
         Ok(answer)
     }
+}
+
+/// One request and its answer over a connection that is at hand, which is used for nothing else.
+/// Redirects are not followed.
+pub async fn over(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    request: &Request<'_>,
+) -> Result<Answer, Failure> {
+    let errand = Errand {
+        request,
+        target: request.target,
+        is_first: true,
+        step: &Step::default(),
+    };
+    let (answer, _) = errand.run(Box::new(stream)).await?;
+    Ok(answer)
 }
 
 struct Errand<'a> {

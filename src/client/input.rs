@@ -11,40 +11,44 @@ const PIECE: usize = 32 << 10;
 
 pub(super) struct Input {
     pub(super) stream: Stream,
-    bytes: Vec<u8>,
-    taken: usize,
+    buffer: Vec<u8>,
+    /// What has come and is not taken stands from here.
+    from: usize,
+    /// It stands to here.
+    to: usize,
 }
 
 impl Input {
     pub(super) fn new(stream: Stream) -> Self {
         Self {
             stream,
-            bytes: Vec::new(),
-            taken: 0,
+            buffer: vec![0; PIECE],
+            from: 0,
+            to: 0,
         }
     }
 
     /// What has come and is not taken.
     pub(super) fn bytes(&self) -> &[u8] {
-        self.bytes.get(self.taken..).unwrap_or_default()
+        self.buffer.get(self.from..self.to).unwrap_or_default()
     }
 
     /// Takes so many bytes.
     pub(super) fn take(&mut self, count: usize) {
-        self.taken = (self.taken + count).min(self.bytes.len());
+        self.from = (self.from + count).min(self.to);
     }
 
     /// Waits for more, and says how much came: 0 at the end.
     pub(super) async fn more(&mut self) -> io::Result<usize> {
-        self.bytes.drain(..self.taken);
-        self.taken = 0;
-        let before = self.bytes.len();
-        self.bytes.resize(before + PIECE, 0);
-        let room = self.bytes.get_mut(before..).unwrap_or_default();
-        let outcome = self.stream.read(room).await;
-        let count = *outcome.as_ref().unwrap_or(&0);
-        self.bytes.truncate(before + count);
-        outcome
+        self.buffer.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        if self.to == self.buffer.len() {
+            self.buffer.resize(self.to + PIECE, 0);
+        }
+        let room = self.buffer.get_mut(self.to..).unwrap_or_default();
+        let count = self.stream.read(room).await?;
+        self.to += count;
+        Ok(count)
     }
 
     /// The connection, if nothing has come that nobody asked for.

@@ -23,8 +23,10 @@ const IDLE: Duration = Duration::from_secs(60);
 const MOST: usize = 4;
 
 /// The connections of one client. They are closed with it.
-#[derive(Default)]
-pub(super) struct Kept(Arc<Shelf>);
+pub(super) struct Kept {
+    shelf: Arc<Shelf>,
+    idle: Duration,
+}
 
 #[derive(Default)]
 struct Shelf(Mutex<Vec<Idle>>);
@@ -35,11 +37,20 @@ struct Idle {
     timer: Timer,
 }
 
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            shelf: Arc::default(),
+            idle: IDLE,
+        }
+    }
+}
+
 impl Kept {
     /// A connection to that origin which is at rest: not closed, and without bytes that nobody asked for.
     pub(super) async fn take(&self, origin: &Origin) -> Option<Stream> {
         loop {
-            let mut stream = self.0.take(origin)?;
+            let mut stream = self.shelf.take(origin)?;
             if poll_once(stream.read(&mut [0])).await.is_none() {
                 return Some(stream);
             }
@@ -48,10 +59,10 @@ impl Kept {
 
     /// Keeps a connection for a while.
     pub(super) fn put(&self, origin: Origin, stream: Stream) {
-        self.0.put(Idle {
+        self.shelf.put(Idle {
             origin,
             stream,
-            timer: Timer::after(IDLE),
+            timer: Timer::after(self.idle),
         });
     }
 }
@@ -59,7 +70,8 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         // The reactor still holds the shelf, to wake it.
-        let idle = std::mem::take(&mut *self.0.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let idle =
+            std::mem::take(&mut *self.shelf.0.lock().unwrap_or_else(PoisonError::into_inner));
         drop(idle);
     }
 }
@@ -103,5 +115,70 @@ impl Idle {
         let stream = Pin::new(&mut self.stream);
         Pin::new(&mut self.timer).poll(context).is_pending()
             && stream.poll_read(context, &mut [0]).is_pending()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use async_io::Async;
+    use smol::block_on;
+
+    use super::*;
+
+    fn kept(idle: Duration) -> (Kept, Origin, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (other, _) = listener.accept().unwrap();
+        other
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .unwrap();
+        let origin = url::Url::parse("http://h/").unwrap().origin();
+        let shelf = Arc::default();
+        let kept = Kept { shelf, idle };
+        kept.put(origin.clone(), Box::new(Async::new(stream).unwrap()));
+        (kept, origin, other)
+    }
+
+    fn is_closed(other: &mut TcpStream) -> bool {
+        match other.read(&mut [0]) {
+            Ok(0) => true,
+            Err(error) => error.kind() == ErrorKind::ConnectionReset,
+            Ok(_) => false,
+        }
+    }
+
+    #[test]
+    fn a_connection_is_closed_after_its_time_though_nobody_asks() {
+        let (kept, origin, mut other) = kept(Duration::from_millis(50));
+        assert!(is_closed(&mut other));
+        assert!(block_on(kept.take(&origin)).is_none());
+    }
+
+    #[test]
+    fn a_connection_is_closed_when_something_comes_that_nobody_asked_for() {
+        let (_kept, _, mut other) = kept(IDLE);
+        other.write_all(b"x").unwrap();
+        assert!(is_closed(&mut other));
+    }
+
+    #[test]
+    fn a_connection_is_closed_with_its_client() {
+        let (kept, _, mut other) = kept(IDLE);
+        drop(kept);
+        assert!(is_closed(&mut other));
+    }
+
+    #[test]
+    fn a_connection_is_for_its_origin_and_given_once() {
+        let (kept, origin, _other) = kept(IDLE);
+        let elsewhere = url::Url::parse("https://h/").unwrap().origin();
+        block_on(async {
+            assert!(kept.take(&elsewhere).await.is_none());
+            assert!(kept.take(&origin).await.is_some());
+            assert!(kept.take(&origin).await.is_none());
+        });
     }
 }

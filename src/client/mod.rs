@@ -23,6 +23,7 @@ use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+pub use exchange::over;
 pub use failure::{Failure, Kind};
 pub use futures_rustls::pki_types::ServerName;
 pub use head::LONGEST_HEAD;

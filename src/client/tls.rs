@@ -275,6 +275,9 @@ fn certificate(reason: &CertificateError) -> String {
             format!("the server's certificate is not for {expected} but for {names}; correct the url, or set server_name")
         }
         CertificateError::NotValidForName => "the server's certificate is for another name".into(),
+        CertificateError::BadSignature => {
+            "the server's certificate is signed by an authority that has the name of a known one and another key; correct ca_file".into()
+        }
         CertificateError::Revoked => "the server's certificate is revoked".into(),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             "the server's certificate is not made for servers".into()

@@ -73,7 +73,9 @@ pub(super) fn read(bytes: &[u8], question: &Question, id: u16) -> Option<Result<
     }
     Some(match code {
         ResponseCode::NoError | ResponseCode::NXDomain if header.truncation => Ok(Reply::Truncated),
-        ResponseCode::NoError | ResponseCode::NXDomain => whole(decoder, &header, question.kind),
+        ResponseCode::NoError | ResponseCode::NXDomain => {
+            whole(bytes, decoder, &header, question.kind)
+        }
         code => Err(Problem::Answered(code)),
     })
 }
@@ -87,8 +89,13 @@ fn repeats(decoder: &mut BinDecoder<'_>, question: &Question) -> bool {
     })
 }
 
-fn whole(mut decoder: BinDecoder<'_>, header: &Header, kind: Kind) -> Result<Reply, Problem> {
-    let mut walk = Walk::new(header, kind);
+fn whole<'b>(
+    bytes: &'b [u8],
+    mut decoder: BinDecoder<'b>,
+    header: &Header,
+    kind: Kind,
+) -> Result<Reply, Problem> {
+    let mut walk = Walk::new(bytes, header, kind);
     let walked = walk.all(&mut decoder, header);
     walked.map_err(|_| Problem::Malformed("its records cannot be read to the end"))?;
     if !decoder.is_empty() {
@@ -111,16 +118,19 @@ enum Section {
     Additional,
 }
 
-struct Walk {
+struct Walk<'b> {
+    /// The whole message.
+    bytes: &'b [u8],
     kind: Kind,
     message: Message,
     /// The upper bits of the response code (RFC 6891, section 6.1.3).
     code_high: u8,
 }
 
-impl Walk {
-    fn new(header: &Header, kind: Kind) -> Self {
+impl<'b> Walk<'b> {
+    fn new(bytes: &'b [u8], header: &Header, kind: Kind) -> Self {
         Self {
+            bytes,
             kind,
             code_high: 0,
             message: Message {
@@ -134,7 +144,7 @@ impl Walk {
         }
     }
 
-    fn all(&mut self, decoder: &mut BinDecoder<'_>, header: &Header) -> Result<(), DecodeError> {
+    fn all(&mut self, decoder: &mut BinDecoder<'b>, header: &Header) -> Result<(), DecodeError> {
         let counts = header.counts;
         for (section, count) in [
             (Section::Answer, counts.answers),
@@ -154,15 +164,15 @@ impl Walk {
     /// Reads one record; of those that nobody asked for only their length counts.
     fn record(
         &mut self,
-        decoder: &mut BinDecoder<'_>,
+        decoder: &mut BinDecoder<'b>,
         section: Section,
     ) -> Result<(), DecodeError> {
-        let owner = name(decoder)?;
+        let owner = name(decoder, self.bytes)?;
         let kind = RecordType::read(decoder)?;
         let class = DNSClass::read(decoder)?;
         let ttl = decoder.read_u32()?.unverified();
         let length = usize::from(decoder.read_u16()?.unverified());
-        let mut data = Rdata::begin(decoder, length)?;
+        let mut data = Rdata::begin(decoder, self.bytes, length)?;
         match (section, kind) {
             (Section::Additional, RecordType::OPT) => {
                 let [high, ..] = ttl.to_be_bytes();
@@ -171,7 +181,7 @@ impl Walk {
             }
             _ if class != DNSClass::IN => data.skip()?,
             (Section::Answer, RecordType::CNAME) => {
-                let target = name(data.decoder)?;
+                let target = name(data.decoder, self.bytes)?;
                 self.message.aliases.push((owner, target));
             }
             (Section::Answer, kind) if kind == self.kind.into() => {
@@ -198,18 +208,28 @@ impl Walk {
 
 /// The data of one record, which must be used up to its last byte.
 struct Rdata<'a, 'b> {
+    /// The whole message.
+    bytes: &'b [u8],
     decoder: &'a mut BinDecoder<'b>,
     /// Where it ends.
     end: usize,
 }
 
 impl<'a, 'b> Rdata<'a, 'b> {
-    fn begin(decoder: &'a mut BinDecoder<'b>, length: usize) -> Result<Self, DecodeError> {
+    fn begin(
+        decoder: &'a mut BinDecoder<'b>,
+        bytes: &'b [u8],
+        length: usize,
+    ) -> Result<Self, DecodeError> {
         if length > decoder.len() {
             return Err(DecodeError::InsufficientBytes);
         }
         let end = decoder.index() + length;
-        Ok(Self { decoder, end })
+        Ok(Self {
+            bytes,
+            decoder,
+            end,
+        })
     }
 
     fn left(&self) -> usize {
@@ -235,7 +255,7 @@ impl<'a, 'b> Rdata<'a, 'b> {
                 Data::Service {
                     weight: self.decoder.read_u16()?.unverified(),
                     port: self.decoder.read_u16()?.unverified(),
-                    target: name(self.decoder)?,
+                    target: name(self.decoder, self.bytes)?,
                 }
             }
             Kind::Txt => Data::Text(self.text()?),
@@ -265,6 +285,33 @@ impl<'a, 'b> Rdata<'a, 'b> {
     }
 }
 
-fn name(decoder: &mut BinDecoder<'_>) -> Result<Name, DecodeError> {
-    Name::read(decoder)
+/// A name, whose rest may stand anywhere before it.
+fn name(decoder: &mut BinDecoder<'_>, bytes: &[u8]) -> Result<Name, DecodeError> {
+    match points_too_often(bytes, decoder.index()) {
+        true => Err(DecodeError::UnrecognizedLabelCode(POINTER)),
+        false => Name::read(decoder),
+    }
+}
+
+/// The upper bits of a label that is a pointer (RFC 1035, section 4.1.4).
+const POINTER: u8 = 0b1100_0000;
+/// As many as a name can have labels. Rows of pointers to pointers would make the reading of one
+/// message take a fifth of a second.
+const MOST_POINTERS: usize = 127;
+
+fn points_too_often(bytes: &[u8], mut at: usize) -> bool {
+    let mut pointers = 0;
+    while let Some(&length) = bytes.get(at).filter(|length| **length != 0) {
+        if length & POINTER != POINTER {
+            at += 1 + usize::from(length);
+            continue;
+        }
+        pointers += 1;
+        let low = bytes.get(at + 1).copied().unwrap_or_default();
+        at = usize::from(u16::from_be_bytes([length & !POINTER, low]));
+        if pointers > MOST_POINTERS {
+            return true;
+        }
+    }
+    false
 }

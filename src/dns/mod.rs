@@ -25,7 +25,7 @@ mod tcp;
 mod udp;
 
 pub use addresses::{Family, addresses};
-pub use answer::{Answer, End, read};
+pub use answer::{Answer, End, Read, read};
 pub use ask::{Asker, Protocol};
 pub use failure::{Failure, Problem};
 pub use hickory_proto::rr::Name;

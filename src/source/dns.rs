@@ -129,7 +129,7 @@ fn endpoint(ip: &IpAddr, port: NonZeroU16, weight: u32) -> Endpoint {
 
 /// By address, port and weight, each once: servers shuffle their answers, and the list changes only
 /// when the records do. Names come after addresses.
-fn sorted(endpoints: Vec<Endpoint>) -> Vec<Endpoint> {
+pub fn sorted(endpoints: Vec<Endpoint>) -> Vec<Endpoint> {
     let place = |endpoint: &Endpoint| {
         let text = endpoint.address.as_str();
         let ip = text.parse::<IpAddr>().ok();

@@ -1,14 +1,15 @@
 //! An authority of the test's own, and the certificates that it signs.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use futures_rustls::rustls::crypto::ring;
 use futures_rustls::rustls::server::WebPkiClientVerifier;
 use futures_rustls::rustls::{RootCertStore, ServerConfig};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, date_time_ymd,
 };
 
 /// Signs certificates.
@@ -21,8 +22,18 @@ pub(crate) struct Signed {
 }
 
 impl Authority {
+    /// One of a name that no other has.
     pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        Self::named(&format!(
+            "authority {}",
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        ))
+    }
+
+    pub(crate) fn named(name: &str) -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         Self(CertifiedIssuer::self_signed(params, key).unwrap())

@@ -1,6 +1,8 @@
 //! What the promises are tested with: a real server in a folder of its own, and raw sockets.
 
 mod authority;
+pub(crate) mod bind;
+pub(crate) mod dns;
 pub(crate) mod framing;
 mod hanging;
 mod log;
@@ -14,7 +16,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-#[allow(unused_imports)]
+use miniserde::{Deserialize, json};
+
 pub(crate) use authority::{Authority, Signed};
 pub(crate) use hanging::Hanging;
 pub(crate) use peer::{Peer, Reply};
@@ -55,6 +58,23 @@ pub(crate) fn assert_says(sentence: &str, words: &[&str]) {
             "{word:?} is missing in {sentence:?}"
         );
     }
+}
+
+#[derive(Deserialize)]
+struct Endpoint {
+    ip: String,
+    port: u16,
+    load_balancing_weight: u32,
+}
+
+/// The endpoints of an answer as `ADDRESS PORT WEIGHT`.
+#[track_caller]
+pub(crate) fn endpoints(answer: &Answer) -> Vec<String> {
+    assert_eq!(answer.status, 200, "{:?}", answer.text());
+    let list: Vec<Endpoint> = json::from_str(answer.text()).unwrap();
+    list.iter()
+        .map(|line| format!("{} {} {}", line.ip, line.port, line.load_balancing_weight))
+        .collect()
 }
 
 /// The answer that holds this one endpoint, with port 80 and no weight.

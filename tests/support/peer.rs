@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use futures_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+use futures_rustls::rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 
 use rustix::net::sockopt;
 
@@ -23,6 +23,7 @@ pub(crate) struct Peer {
 struct Seen {
     requests: Vec<String>,
     connections: usize,
+    resumed: usize,
 }
 
 /// What a peer does with one request.
@@ -59,6 +60,11 @@ trait Wire: Read + Write + Send {
     fn end(&mut self);
 
     fn socket(&self) -> &TcpStream;
+
+    /// Whether it goes on with a TLS session of an earlier connection.
+    fn is_resumed(&self) -> bool {
+        false
+    }
 }
 
 impl Wire for TcpStream {
@@ -79,6 +85,10 @@ impl Wire for StreamOwned<ServerConnection, TcpStream> {
 
     fn socket(&self) -> &TcpStream {
         &self.sock
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.conn.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 }
 
@@ -169,6 +179,11 @@ impl Peer {
         self.seen.lock().unwrap().connections
     }
 
+    /// How many connections went on with a TLS session.
+    pub(crate) fn resumed(&self) -> usize {
+        self.seen.lock().unwrap().resumed
+    }
+
     /// The value of a header of the last request.
     pub(crate) fn last_header(&self, name: &str) -> Option<String> {
         header(self.requests().last().unwrap(), name)
@@ -192,9 +207,14 @@ fn serve(
     seen: &Mutex<Seen>,
     reply: &(dyn Fn(&str) -> Reply + Send + Sync),
 ) -> io::Result<()> {
+    let mut is_first = true;
     loop {
         let head = read_head(&mut *wire)?;
-        seen.lock().unwrap().requests.push(head.clone());
+        {
+            let mut seen = seen.lock().unwrap();
+            seen.requests.push(head.clone());
+            seen.resumed += usize::from(std::mem::take(&mut is_first) && wire.is_resumed());
+        }
         match reply(&head) {
             Reply::Keep(bytes) => {
                 wire.write_all(&bytes)?;

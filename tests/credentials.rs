@@ -1,0 +1,227 @@
+//! What is sent to say who asks, and that nobody else ever sees it.
+
+use std::process::Command;
+
+use crate::support::peer::{answer, header, list};
+use crate::support::{Peer, Reply, Setup, Vigie, assert_says, only};
+
+/// A server with the service `web` of these settings.
+fn setup(peer: &Peer, keys: &str) -> Setup {
+    Setup::services(&format!(
+        "web: {{url: {{url: \"{}\", {keys}}}, cache_ttl: 0s}}",
+        peer.url("/")
+    ))
+}
+
+fn sent(peer: &Peer, vigie: &Vigie) -> Option<String> {
+    assert_eq!(
+        vigie.list("web").summary(),
+        (200, only("10.0.0.1").as_str())
+    );
+    peer.last_header("authorization")
+}
+
+#[test]
+fn a_token_is_read_at_each_request_without_its_line_end() {
+    let peer = Peer::always(list("10.0.0.1"));
+    let vigie = setup(&peer, "bearer_token_file: token")
+        .file("token", "one\n")
+        .start();
+    assert_eq!(sent(&peer, &vigie).as_deref(), Some("Bearer one"));
+    for (content, token) in [("two\r\n", "two"), ("three", "three"), ("4\n", "4")] {
+        vigie.setup.write("token", content);
+        assert_eq!(sent(&peer, &vigie), Some(format!("Bearer {token}")));
+    }
+}
+
+#[test]
+fn a_password_is_read_at_each_request_without_its_line_end() {
+    let peer = Peer::always(list("10.0.0.1"));
+    let keys = "basic_auth: {username: Aladdin, password_file: password}";
+    let vigie = setup(&peer, keys).file("password", "open sesame\n").start();
+    // The example of RFC 7617, section 2.
+    assert_eq!(
+        sent(&peer, &vigie).as_deref(),
+        Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+    );
+    vigie.setup.write("password", "x");
+    assert_eq!(sent(&peer, &vigie).as_deref(), Some("Basic QWxhZGRpbjp4"));
+}
+
+#[test]
+fn a_user_and_password_of_the_url_are_sent_as_basic() {
+    let peer = Peer::always(list("10.0.0.1"));
+    let url = peer.url("/").replace("//", "//Aladdin:open%20sesame@");
+    for service in [
+        format!("web: {{url: \"{url}\", cache_ttl: 0s}}"),
+        format!("web: {{url: {{url: \"{url}\"}}, cache_ttl: 0s}}"),
+    ] {
+        let vigie = Setup::services(&service).start();
+        assert_eq!(
+            sent(&peer, &vigie).as_deref(),
+            Some("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
+        );
+    }
+}
+
+#[test]
+fn configured_headers_are_sent() {
+    let peer = Peer::always(list("10.0.0.1"));
+    let keys = "headers: {X-Key: \"a b\", authorization: Custom c, User-Agent: mine, Host: other.example, Accept: text/plain}";
+    let vigie = setup(&peer, keys).start();
+    assert_eq!(sent(&peer, &vigie).as_deref(), Some("Custom c"));
+    let head = peer.requests().concat();
+    let sent = ["x-key", "user-agent", "host", "accept"].map(|name| header(&head, name).unwrap());
+    assert_eq!(sent, ["a b", "mine", "other.example", "text/plain"]);
+}
+
+#[test]
+fn a_secret_that_cannot_be_read_fails_its_service_alone() {
+    let peer = Peer::always(list("10.0.0.1"));
+    let token = "bearer_token_file: secret";
+    let basic = "basic_auth: {username: me, password_file: secret}";
+    for (keys, key) in [(token, "bearer_token_file"), (basic, "password_file")] {
+        let vigie = setup(&peer, keys).start();
+        let path = vigie.setup.path("secret").display().to_string();
+        let missing = vigie.list("web");
+        assert_eq!(missing.status, 502);
+        let want = format!(
+            "service web: url {}: {key} {path}: opening: No such file or directory; create it, or correct its path",
+            peer.url("/")
+        );
+        assert_eq!(missing.error(), want);
+        for (content, words) in [
+            (&b""[..], "it is empty"),
+            (b"\n", "it is empty"),
+            (b"\xffhunter2", "it is not UTF-8"),
+            (&[b'x'; (64 << 10) + 1], "it may have 64 KiB"),
+        ] {
+            vigie.setup.write("secret", content);
+            let answer = vigie.list("web");
+            assert_eq!(answer.status, 502);
+            assert_says(&answer.error(), &[key, words]);
+        }
+        vigie.setup.write("secret", "good");
+        assert_eq!(vigie.list("web").status, 200);
+    }
+    let vigie = setup(&peer, token)
+        .file("secret", "hunter2\nhunter3")
+        .start();
+    assert_says(
+        &vigie.list("web").error(),
+        &["it is no line of visible ASCII"],
+    );
+}
+
+/// All secrets there are in one service: in the URL, its query, its fragment, headers and files.
+const SECRETS: [&str; 8] = [
+    "hunter2",
+    "aHVudGVyMg",
+    "hunter3",
+    "hunter4",
+    "hunter5",
+    "hunter6",
+    "hunter7",
+    "hunter8",
+];
+
+#[test]
+fn no_secret_reaches_a_log_an_error_or_an_answer() {
+    let refuses = Peer::start(|head| match head.as_bytes()[5] {
+        b'l' => Reply::Keep(answer(
+            "302 x",
+            "Location: /z?k=hunter8\r\nSet-Cookie: hunter8\r\n",
+            "",
+        )),
+        b'c' => Reply::End(b"HTTP/1.1 200 OK\r\nX: hunter8\r\nContent-Length: 9\r\n\r\nx".to_vec()),
+        b'h' => Reply::End(b"hunter8 hunter8\r\n\r\n".to_vec()),
+        _ => Reply::Keep(answer("401 hunter8", "", "hunter8")),
+    });
+    let url = |path: &str| {
+        refuses.url(path).replace("//", "//hunter2:hunter2@") + "?token=hunter3#hunter4"
+    };
+    let mut services = String::new();
+    for (name, url) in [
+        ("status", url("/status")),
+        ("loop", url("/loop")),
+        ("cut", url("/cut")),
+        ("head", url("/head")),
+        (
+            "down",
+            "http://hunter2:hunter2@127.0.0.1:1/?hunter3#hunter4".into(),
+        ),
+        ("tls", url("/tls").replace("http:", "https:")),
+        (
+            "name",
+            "http://hunter2:hunter2@nowhere.invalid:1/?hunter3".into(),
+        ),
+    ] {
+        services.push_str(&format!("{name}: {{url: {{url: \"{url}\", headers: {{X-Key: hunter5}}, timeout: 2s}}, max_stale: 1h}}\n"));
+    }
+    services.push_str(&format!(
+        "token: {{url: {{url: \"{}\", bearer_token_file: token}}}}\n",
+        refuses.url("/")
+    ));
+    services.push_str(&format!("basic: {{url: {{url: \"{}\", basic_auth: {{username: hunter7, password_file: token}}}}}}\n", refuses.url("/")));
+    let vigie = Setup::services(&services)
+        .top("log: {level: trace}")
+        .file("token", "hunter6\n")
+        .start();
+    let mut seen = String::new();
+    for name in [
+        "status", "loop", "cut", "head", "down", "tls", "name", "token", "basic",
+    ] {
+        let answer = vigie.list(name);
+        assert!(answer.status >= 502, "{name}");
+        seen += &format!("{answer:?}{}", answer.text());
+        let get = Command::new(env!("CARGO_BIN_EXE_vigie"))
+            .args(["get", name, "-c"])
+            .arg(vigie.setup.path("config.yml"))
+            .output()
+            .unwrap();
+        seen += &String::from_utf8_lossy(&[get.stdout, get.stderr].concat());
+    }
+    assert_eq!(vigie.reload().status, 200);
+    for name in ["status", "token"] {
+        let answer = vigie.list(name);
+        seen += &format!("{answer:?}");
+    }
+    seen += &vigie.get("/").text();
+    seen += &vigie.get("/metrics").text();
+    seen += &vigie.log.text();
+    for secret in SECRETS {
+        assert!(!seen.contains(secret), "{secret} in {seen}");
+    }
+    let sent = refuses.requests().concat();
+    for secret in [
+        "aHVudGVyMjpodW50ZXIy",
+        "hunter3",
+        "hunter5",
+        "hunter6",
+        "aHVudGVyNzpodW50ZXI2",
+    ] {
+        assert!(sent.contains(secret), "{secret} should have been sent");
+    }
+}
+
+#[test]
+fn no_error_of_the_configuration_quotes_a_value() {
+    let wrong = [
+        "url: \"gopher://me:hunter2@h/?hunter2\"",
+        "url: {hunter2!: x}",
+        "url: [hunter2]",
+        "url: {url: [hunter2], timeout: hunter2, max_size: hunter2, max_redirects: hunter2, server_name: [hunter2], insecure_skip_verify: hunter2}",
+        "url: {url: \"http://me:hunter2@h:0/\", headers: {X: [hunter2], Range: hunter2, X-1: \"hunter2\\x01\", X-ü: hunter2}}",
+        "url: {url: \"http://h/\", headers: hunter2}",
+        "url: {url: \"http://h/\", basic_auth: {username: \"hunter2:x\", pasword_file: hunter2}}",
+        "url: {url: \"http://h/\", basic_auth: hunter2, bearer_token_file: [hunter2]}",
+        "url: {\"https://me:hunter2@h/\": x, \"https://me:hunter2@h/\": y}",
+        "url: {url: \"http://me:hunter2@h/\", headers: {Authorization: hunter2}}",
+        "url: {url: \"http://h/\", server_name: \"hunter2 hunter2\"}",
+    ];
+    for service in wrong {
+        let (code, said) = Setup::services(&format!("web: {{{service}}}")).refuse_to_start();
+        assert_eq!(code, Some(1), "{service}");
+        assert!(!said.contains("hunter2"), "{service}: {said}");
+    }
+}
