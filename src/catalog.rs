@@ -49,7 +49,8 @@ impl Catalog {
         match errors.is_empty() {
             true => Ok(Self {
                 services: built,
-                common,
+                // What was read of files is not held on to.
+                common: common.renewed(),
             }),
             false => Err(errors),
         }

@@ -301,15 +301,15 @@ fn a_kubeconfig_that_cannot_be_used_is_refused_at_its_place_without_a_secret() {
         ),
         (
             whole.replace("user: u}", "user: v}"),
-            "kubeconfig KUBE: the context \"here\" names a user that is not there".into(),
+            of_context("it names a user that is not there"),
         ),
         (
             whole.replace("cluster: c,", "cluster: d,"),
-            "kubeconfig KUBE: the context \"here\" names a cluster that is not there".into(),
+            of_context("it names a cluster that is not there"),
         ),
         (
             whole.replace("user: u}", "user: u, namespace: a/b}"),
-            "kubeconfig KUBE: the namespace of the context \"here\" is none".into(),
+            of_context("its namespace is no name of one"),
         ),
         (
             whole.replace("current-context: here", ""),
@@ -347,6 +347,17 @@ fn a_kubeconfig_that_cannot_be_used_is_refused_at_its_place_without_a_secret() {
         assert!(!says.contains("hunter2"), "{says}");
         assert_eq!(says.lines().count(), 1, "{says}");
     }
+}
+
+#[test]
+fn what_a_kubeconfig_holds_beside_what_is_used_means_nothing_however_deep_it_is() {
+    let cluster = guarded("Bearer hunter2");
+    let lists = "[".repeat(55) + &"]".repeat(55);
+    let mappings = "{a: ".repeat(55) + "1" + &"}".repeat(55);
+    let user =
+        format!("{{token: hunter2, x: {mappings}, extensions: [{{name: a, extension: {lists}}}]}}");
+    let kubeconfig = format!("{}y: {lists}\n", cluster.kubeconfig(&user));
+    is_read(&Setup::services(WEB).file("kube.yml", kubeconfig).start());
 }
 
 #[test]

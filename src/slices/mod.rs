@@ -3,6 +3,7 @@
 //! A list may come in pages. [`Gathered`] takes one page after the other and gives the endpoints when
 //! all have come. Nothing is kept of a page but the endpoints that are ready.
 
+mod draft;
 mod gathered;
 mod page;
 mod port;

@@ -2,10 +2,12 @@
 
 mod access;
 mod cluster;
+mod context;
 mod keys;
 mod kubeconfig;
 mod name;
 mod pages;
+mod place;
 mod pod;
 mod read;
 mod refusal;
@@ -16,6 +18,7 @@ use std::time::Duration;
 
 pub(super) use cluster::Clusters;
 pub(super) use keys::KEYS;
+pub(super) use kubeconfig::Kubeconfigs;
 pub use read::KubernetesReader;
 
 use crate::dns::Family;

@@ -1,7 +1,7 @@
 //! Where the endpoints of a service are listed, one file a kind.
 //!
 //! A source reads everything once, whole or not at all. It keeps nothing between reads that would
-//! change an answer, tries nothing twice, and knows neither the service's name nor HTTP serving.
+//! change an answer, begins no failed read again, and knows neither the service's name nor HTTP serving.
 
 pub mod dns;
 pub mod file;
@@ -37,15 +37,16 @@ pub trait Reader: Send + Sync {
 #[derive(Default)]
 pub struct Common {
     trusted: Trusted,
+    kubeconfigs: kubernetes::Kubeconfigs,
     clusters: kubernetes::Clusters,
 }
 
 impl Common {
-    /// The same for the sources of a reload: what they share with those before it stays.
+    /// For the sources of a reload: the connections of those before it stay, and no file that was read.
     pub fn renewed(&self) -> Self {
         Self {
-            trusted: Trusted::default(),
             clusters: self.clusters.clone(),
+            ..Self::default()
         }
     }
 }
@@ -76,9 +77,10 @@ impl Source {
     ) -> Result<Arc<dyn Reader>, Vec<Diagnostic>> {
         Ok(match self {
             Self::Kubernetes(kubernetes) => {
-                let clusters = &mut common.clusters;
-                let reader = kubernetes::KubernetesReader::build(kubernetes, lane, clusters)?;
-                Arc::new(reader)
+                let (clusters, files) = (&mut common.clusters, &mut common.kubeconfigs);
+                Arc::new(kubernetes::KubernetesReader::build(
+                    kubernetes, clusters, files,
+                )?)
             }
             Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, &mut common.trusted)?),
             Self::File(file) => Arc::new(file::FileReader::new(file.clone(), lane)),
@@ -99,8 +101,6 @@ impl Source {
     /// hangs holds up the other.
     pub fn is_at_the_place_of(&self, other: &Self) -> bool {
         match (self, other) {
-            // What may hang is a token, or resolv.conf.
-            (Self::Kubernetes(_), Self::Kubernetes(_)) => true,
             // What may hang is a file of a secret, or resolv.conf.
             (Self::Url(url), Self::Url(other)) => url.secret_file() == other.secret_file(),
             (Self::File(file), Self::File(other)) => file.path == other.path,

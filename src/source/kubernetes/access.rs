@@ -1,12 +1,18 @@
-//! How the API server of a cluster is reached, and where that is written.
+//! How the API server of a cluster is reached.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use super::kubeconfig::{self, Context};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use kube::config::{AuthInfo, Cluster};
+use secrecy::ExposeSecret;
+
 use super::user::User;
-use super::{Kubernetes, pod};
-use crate::client::ServerName;
-use crate::yaml::Diagnostic;
+use crate::client::{Identity, ServerName, Target, Trusted, WrongIdentity};
+use crate::source::named_file;
+
+/// More than any certificate or key has.
+const LARGEST_PEM: u64 = 1 << 20;
 
 /// How an API server is reached. Two are equal when they reach the same server in the same way.
 #[derive(Clone, PartialEq, Eq)]
@@ -34,66 +40,100 @@ pub(super) enum Trust {
     Anyone,
 }
 
-/// What a service needs to know of its cluster.
-pub(super) enum Place {
-    /// The cluster, and the namespace that its context has.
-    There(Access, Option<Box<str>>),
-    /// There is none; why and what to do.
-    Nowhere(String),
+impl Access {
+    /// Reads a cluster and a user of a kubeconfig, and the files that they name.
+    ///
+    /// Errors: what cannot be used, without a secret.
+    pub(super) fn of(cluster: &Cluster, user: &AuthInfo) -> Result<Self, String> {
+        let server = server(cluster)?;
+        let user_of = |wrong| format!("its user {wrong}");
+        let trust = trust(cluster)?;
+        let server_name = cluster
+            .tls_server_name
+            .as_ref()
+            .filter(|name| !name.is_empty());
+        let server_name = server_name
+            .map(|name| ServerName::try_from(name.clone()))
+            .transpose();
+        Ok(Self {
+            server,
+            trust,
+            identity: identity(user).map_err(user_of)?,
+            server_name: server_name.map_err(|_| "its tls-server-name is no name of a host")?,
+            user: User::of(user).map_err(|wrong| user_of(wrong.into()))?,
+        })
+    }
 }
 
-/// Finds the cluster: where the settings say, else that of the pod, else that of the user.
-///
-/// Errors: what the settings name cannot be used. Of what they do not name, a failure is told when the
-/// list is asked for.
-pub(super) fn find(settings: &Kubernetes) -> Result<Place, Vec<Diagnostic>> {
-    let context = settings.context.as_ref();
-    let at = |place, message| vec![Diagnostic::at(place, message)];
-    if let Some(named) = &settings.kubeconfig {
-        let files = [named.value.clone()];
-        let chosen = kubeconfig::read(&files, context.map(|context| &*context.value));
-        return match chosen {
-            Ok(chosen) => Ok(there(chosen)),
-            Err(wrong) => Err(at(wrong.place(named.position, context), wrong.message)),
+fn server(cluster: &Cluster) -> Result<String, String> {
+    if cluster
+        .proxy_url
+        .as_ref()
+        .is_some_and(|url| !url.is_empty())
+    {
+        return Err("its cluster has a proxy-url, and Vigie uses no proxy: remove it".into());
+    }
+    let server = cluster.server.as_deref().unwrap_or_default();
+    match Target::parse(server) {
+        Ok((_, None)) if !server.contains(['?', '#']) => Ok(server.trim_end_matches('/').into()),
+        _ => Err("its cluster has no server that can be used: write https://HOST:PORT".into()),
+    }
+}
+
+fn trust(cluster: &Cluster) -> Result<Trust, String> {
+    if cluster.insecure_skip_tls_verify == Some(true) {
+        return Ok(Trust::Anyone);
+    }
+    let pem = pem(
+        "certificate-authority",
+        cluster.certificate_authority.as_deref(),
+        cluster.certificate_authority_data.as_deref(),
+    )?;
+    let Some(pem) = pem else {
+        return Ok(Trust::System);
+    };
+    match Trusted::default().pem(pem.clone()) {
+        Ok(_) => Ok(Trust::Authorities(pem)),
+        Err(wrong) => Err(format!("certificate-authority: {wrong}")),
+    }
+}
+
+fn identity(user: &AuthInfo) -> Result<Option<(Vec<u8>, Vec<u8>)>, String> {
+    let key_data = user
+        .client_key_data
+        .as_ref()
+        .map(|data| data.expose_secret());
+    let certificate = pem(
+        "client-certificate",
+        user.client_certificate.as_deref(),
+        user.client_certificate_data.as_deref(),
+    )?;
+    let key = pem("client-key", user.client_key.as_deref(), key_data)?;
+    let (certificate, key) = match (certificate, key) {
+        (None, None) => return Ok(None),
+        (Some(certificate), Some(key)) => (certificate, key),
+        (Some(_), None) => return Err("has a client-certificate without client-key".into()),
+        (None, Some(_)) => return Err("has a client-key without client-certificate".into()),
+    };
+    match Identity::pem(&certificate, &key) {
+        Ok(_) => Ok(Some((certificate, key))),
+        Err(WrongIdentity::Certificate(wrong)) => Err(format!("client-certificate: {wrong}")),
+        Err(WrongIdentity::Key(wrong)) => Err(format!("client-key: {wrong}")),
+    }
+}
+
+/// What stands in the kubeconfig in base64, else in the file that it names.
+fn pem(key: &str, file: Option<&str>, data: Option<&str>) -> Result<Option<Vec<u8>>, String> {
+    let is_set = |text: &&str| !text.is_empty();
+    if let Some(data) = data.filter(is_set) {
+        let unbroken: String = data.split_ascii_whitespace().collect();
+        let decoded = STANDARD.decode(unbroken);
+        return match decoded {
+            Ok(decoded) => Ok(Some(decoded)),
+            Err(_) => Err(format!("{key}-data: it is not base64")),
         };
     }
-    match context {
-        None => Ok(pod::access().map_or_else(nearby, |access| Place::There(access, None))),
-        Some(named) => match kubeconfig::read(&user_files(), Some(&named.value)) {
-            Ok(chosen) => Ok(there(chosen)),
-            Err(wrong) => Err(at(named.position, wrong.message)),
-        },
-    }
-}
-
-fn there(context: Context) -> Place {
-    Place::There(context.access, context.namespace)
-}
-
-/// The cluster of the user's own kubeconfig.
-fn nearby() -> Place {
-    match kubeconfig::read(&user_files(), None) {
-        Ok(chosen) => there(chosen),
-        Err(wrong) => {
-            let outside = "this is no pod, for KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, and";
-            Place::Nowhere(format!("{outside} {}; then reload", wrong.message))
-        }
-    }
-}
-
-/// The files of `$KUBECONFIG`, else `~/.kube/config`. As kubectl has it, those of them that are missing
-/// count for nothing.
-fn user_files() -> Vec<PathBuf> {
-    let named = std::env::var_os("KUBECONFIG").unwrap_or_default();
-    let mut files: Vec<PathBuf> = std::env::split_paths(&named)
-        .filter(|path| !path.as_os_str().is_empty())
-        .collect();
-    if files.is_empty() {
-        let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
-        files.extend(home.map(|home| PathBuf::from(home).join(".kube/config")));
-    }
-    files.retain(|file| {
-        !std::fs::metadata(file).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
-    });
-    files
+    let file = file.filter(is_set).map(Path::new);
+    file.map(|file| named_file::read(key, file, LARGEST_PEM))
+        .transpose()
 }

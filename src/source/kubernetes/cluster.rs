@@ -23,6 +23,8 @@ pub(in crate::source) struct Clusters(Vec<Weak<Cluster>>);
 pub(super) struct Cluster {
     access: Access,
     names: dns::System,
+    /// For files that may hang.
+    lane: Lane,
     last: Mutex<Last>,
 }
 
@@ -82,6 +84,7 @@ impl Cluster {
         Self {
             access,
             names: dns::System::new(Lane::default()),
+            lane: Lane::default(),
             last: Mutex::new(Last {
                 token,
                 ..Last::default()
@@ -99,10 +102,10 @@ impl Cluster {
         matches!(self.access.user, User::File(..) | User::Pod)
     }
 
-    /// What a request needs, its files read afresh on `lane`. What cannot be read is as it was before.
+    /// What a request needs, its files read afresh. What cannot be read is as it was before.
     ///
     /// Errors: there is nothing from before either.
-    pub(super) async fn ready(&self, lane: &Lane, deadline: Instant) -> Result<Ready, Failure> {
+    pub(super) async fn ready(&self, deadline: Instant) -> Result<Ready, Failure> {
         let user = self.access.user.clone();
         let news = match user {
             User::Nobody | User::Known(_) => None,
@@ -112,9 +115,9 @@ impl Cluster {
                     authorities: None,
                     namespace: None,
                 };
-                self.read(lane, deadline, read).await?
+                self.read(deadline, read).await?
             }
-            User::Pod => self.read(lane, deadline, pod::read).await?,
+            User::Pod => self.read(deadline, pod::read).await?,
         };
         let mut last = self.last();
         let outcome = match news {
@@ -136,7 +139,6 @@ impl Cluster {
     /// Reads files; `None` when that takes long, and there is something to go on with.
     async fn read(
         &self,
-        lane: &Lane,
         deadline: Instant,
         read: impl FnOnce() -> News + Send + 'static,
     ) -> Result<Option<News>, Failure> {
@@ -146,7 +148,7 @@ impl Cluster {
         };
         let left = deadline.saturating_duration_since(Clock::System.now());
         let patience = if can_go_on { left.min(PATIENCE) } else { left };
-        match lane.run(patience, read).await {
+        match self.lane.run(patience, read).await {
             Ok(news) => Ok(Some(news)),
             Err(_) if can_go_on => Ok(None),
             Err(stuck @ Stuck::TimedOut) => Err(Failure::TimedOut(

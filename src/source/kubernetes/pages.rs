@@ -7,7 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::cluster::{Cluster, Ready};
 use super::refusal;
-use crate::blocking::{self, Lane};
+use crate::blocking;
 use crate::client::{self, Answer, HeaderMap, Kind, Request, StatusCode, Target, header};
 use crate::endpoint::Endpoint;
 use crate::slices::{Gathered, Wanted};
@@ -25,7 +25,6 @@ const READ_AT_ONCE: u64 = 32 << 10;
 /// The list of one Service.
 pub(super) struct Pages<'a> {
     pub(super) cluster: &'a Arc<Cluster>,
-    pub(super) lane: &'a Lane,
     pub(super) namespace: &'a str,
     pub(super) service: &'a str,
     pub(super) wanted: &'a Wanted,
@@ -68,7 +67,7 @@ impl Pages<'_> {
                 StatusCode::UNAUTHORIZED if may_renew => {
                     may_renew = false;
                     let deadline = self.begun + self.timeout;
-                    ready = self.cluster.ready(self.lane, deadline).await?;
+                    ready = self.cluster.ready(deadline).await?;
                 }
                 StatusCode::GONE if progress.more.is_some() && may_restart => {
                     may_restart = false;

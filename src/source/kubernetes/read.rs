@@ -4,10 +4,10 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use super::Kubernetes;
-use super::access::{self, Place};
 use super::cluster::{Cluster, Clusters};
+use super::kubeconfig::Kubeconfigs;
 use super::pages::Pages;
-use crate::blocking::Lane;
+use super::place::{self, Place};
 use crate::clock::Clock;
 use crate::slices::Wanted;
 use crate::source::{Failure, Found, Reader, Reading};
@@ -20,7 +20,6 @@ pub struct KubernetesReader {
     settings: Kubernetes,
     /// Or why there is none, and what to do.
     cluster: Result<Arc<Cluster>, Arc<str>>,
-    lane: Lane,
 }
 
 impl KubernetesReader {
@@ -29,22 +28,18 @@ impl KubernetesReader {
     /// Errors: what the settings name cannot be used.
     pub(in crate::source) fn build(
         settings: &Kubernetes,
-        lane: Lane,
         clusters: &mut Clusters,
+        kubeconfigs: &mut Kubeconfigs,
     ) -> Result<Self, Vec<Diagnostic>> {
         let mut settings = settings.clone();
-        let cluster = match access::find(&settings)? {
+        let cluster = match place::find(&settings, kubeconfigs)? {
             Place::There(access, namespace) => {
                 settings.namespace = settings.namespace.or(namespace);
                 Ok(clusters.get(access))
             }
             Place::Nowhere(why) => Err(why.into()),
         };
-        Ok(Self {
-            settings,
-            cluster,
-            lane,
-        })
+        Ok(Self { settings, cluster })
     }
 
     async fn read_whole(&self, default_port: NonZeroU16) -> Found {
@@ -52,11 +47,10 @@ impl KubernetesReader {
         let settings = &self.settings;
         let cluster = self.cluster.as_ref();
         let cluster = cluster.map_err(|why| Failure::Unreadable(why.clone()))?;
-        let ready = cluster.ready(&self.lane, begun + settings.timeout).await?;
+        let ready = cluster.ready(begun + settings.timeout).await?;
         let namespace = settings.namespace.clone().or(ready.namespace.clone());
         let pages = Pages {
             cluster,
-            lane: &self.lane,
             namespace: namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE),
             service: &settings.service,
             wanted: &Wanted {
