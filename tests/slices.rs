@@ -72,7 +72,10 @@ fn mutate(random: &mut Rng) -> String {
             0 => text.replace_range(at..end, random.choice(WORDS).unwrap()),
             1 | 2 => text.insert_str(at, random.choice(WORDS).unwrap()),
             3 => drop(text.drain(at..end)),
-            4 => text.insert_str(at, &text[at..end].to_owned()),
+            4 => {
+                let piece = text[at..end].to_owned();
+                text.insert_str(at, &piece);
+            }
             _ => text.truncate(at.max(1)),
         }
     }

@@ -5,12 +5,14 @@
 
 mod draft;
 mod gathered;
+mod label;
 mod page;
 mod port;
 #[cfg(test)]
 mod tests;
 
 pub use gathered::Gathered;
+pub use label::is_label;
 pub use port::Port;
 
 use std::num::NonZeroU16;

@@ -52,9 +52,8 @@ impl Gathered {
             _ => json.skip(),
         })?;
         let checked = draft.check(self.wanted.family);
-        match checked.map_err(|reason| json.bad(reason))? {
-            Some(slice) => self.add(slice),
-            None => {}
+        if let Some(slice) = checked.map_err(|reason| json.bad(reason))? {
+            self.add(slice);
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::num::NonZeroU16;
 
+use super::is_label;
+
 /// Which port of the slices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Port {
@@ -12,22 +14,13 @@ pub enum Port {
     Number(NonZeroU16),
 }
 
-/// A name has at most this many bytes: it is a label (RFC 1123, section 2.1).
-const LONGEST_NAME: usize = 63;
-
 impl Port {
     /// Reads a number from 1 to 65535, or a name of lower case letters, digits and `-`.
     pub fn parse(text: &str) -> Option<Self> {
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
             return text.parse().ok().map(Self::Number);
         }
-        let is_name_byte =
-            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        let is_name = text.len() <= LONGEST_NAME
-            && text.bytes().all(is_name_byte)
-            && !text.starts_with('-')
-            && !text.ends_with('-');
-        is_name.then(|| Self::Name(text.into()))
+        is_label(text).then(|| Self::Name(text.into()))
     }
 
     /// Whether a port of this name and number is the wanted one.

@@ -5,7 +5,6 @@ mod cluster;
 mod context;
 mod keys;
 mod kubeconfig;
-mod name;
 mod pages;
 mod place;
 mod pod;

@@ -14,6 +14,9 @@ use crate::source::named_file;
 /// More than any certificate or key has.
 const LARGEST_PEM: u64 = 1 << 20;
 
+/// A text of PEM.
+type Pem = Vec<u8>;
+
 /// How an API server is reached. Two are equal when they reach the same server in the same way.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Access {
@@ -21,7 +24,7 @@ pub(super) struct Access {
     pub(super) server: String,
     pub(super) trust: Trust,
     /// The certificate and the key of the client, in PEM.
-    pub(super) identity: Option<(Vec<u8>, Vec<u8>)>,
+    pub(super) identity: Option<(Pem, Pem)>,
     /// The name to verify, instead of that of the host.
     pub(super) server_name: Option<ServerName<'static>>,
     pub(super) user: User,
@@ -33,7 +36,7 @@ pub(super) enum Trust {
     /// Those that the system's authorities have signed.
     System,
     /// Those that these authorities have signed, in PEM.
-    Authorities(Vec<u8>),
+    Authorities(Pem),
     /// Those that the authorities have signed which the pod is given, read for each list.
     Pod,
     /// Any certificate.
@@ -98,7 +101,7 @@ fn trust(cluster: &Cluster) -> Result<Trust, String> {
     }
 }
 
-fn identity(user: &AuthInfo) -> Result<Option<(Vec<u8>, Vec<u8>)>, String> {
+fn identity(user: &AuthInfo) -> Result<Option<(Pem, Pem)>, String> {
     let key_data = user
         .client_key_data
         .as_ref()
@@ -123,7 +126,7 @@ fn identity(user: &AuthInfo) -> Result<Option<(Vec<u8>, Vec<u8>)>, String> {
 }
 
 /// What stands in the kubeconfig in base64, else in the file that it names.
-fn pem(key: &str, file: Option<&str>, data: Option<&str>) -> Result<Option<Vec<u8>>, String> {
+fn pem(key: &str, file: Option<&str>, data: Option<&str>) -> Result<Option<Pem>, String> {
     let is_set = |text: &&str| !text.is_empty();
     if let Some(data) = data.filter(is_set) {
         let unbroken: String = data.split_ascii_whitespace().collect();

@@ -3,7 +3,7 @@
 use kube::config::Kubeconfig;
 
 use super::access::Access;
-use super::name::is_label;
+use crate::slices::is_label;
 use crate::wording::{quote, shorten};
 use crate::yaml::{Placed, Position};
 

@@ -4,9 +4,8 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::Kubernetes;
-use super::name::is_label;
 use crate::dns::Family;
-use crate::slices::Port;
+use crate::slices::{Port, is_label};
 use crate::source::dns::FAMILIES;
 use crate::yaml::{Field, Mapping, Placed, Reader, Value};
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use super::access::{Access, Trust};
 use super::cluster::News;
-use super::name::is_label;
 use super::user::{self, User};
 use crate::regular_file;
+use crate::slices::is_label;
 use crate::source::named_file;
 
 const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -1,11 +1,11 @@
-//! Names of namespaces and Services.
+//! Names of namespaces, Services and ports.
 
 /// A label has at most this many bytes (RFC 1123, section 2.1).
 const LONGEST: usize = 63;
 
 /// Whether it is a label of lower case letters, digits and `-`, which neither begin nor end it: so it
 /// stands in a path and in a query as it is.
-pub(super) fn is_label(text: &str) -> bool {
+pub fn is_label(text: &str) -> bool {
     let is_label_byte =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=LONGEST).contains(&text.len())
