@@ -185,11 +185,11 @@ fn a_usage_error_exits_2_and_says_what_would_be_right() {
         ),
         (
             &["get", "--server", "https://me:hunter2@h/"],
-            "vigie get: --server: https is not spoken here: write http://IP:PORT, http://localhost:PORT or unix:PATH",
+            "vigie get: --server: https is not spoken here: write http://HOST:PORT or unix:PATH",
         ),
         (
-            &["health", "--server", "http://web.example:80"],
-            "vigie health: --server: host names other than localhost are not looked up: write http://IP:PORT, http://localhost:PORT or unix:PATH",
+            &["health", "--server", "http://web..example:80"],
+            "vigie health: --server: write http://HOST:PORT or unix:PATH",
         ),
     ] {
         assert_eq!(

@@ -248,7 +248,7 @@ fn each_sample_is_good_and_the_full_one_shows_the_defaults() {
     assert!(samples >= 3, "{samples}");
     let full = vigie::config::load(&folder.join("vigie.yml")).expect("a good sample");
     let least = format!(
-        "services:\n  web: {{file: {}}}\n  api: {{dns: {{name: api.example.net, protocol: udp}}}}\n  lists: {{url: https://lists.example.net/web.txt}}\n  pods: {{kubernetes: {{service: web}}}}",
+        "services:\n  web: {{file: {}}}\n  api: {{dns: api.example.net}}\n  lists: {{url: https://lists.example.net/web.txt}}\n  pods: {{kubernetes: {{service: web}}}}",
         folder.join("minimal.txt").display()
     );
     assert_eq!(

@@ -79,7 +79,11 @@ fn a_connection_that_the_server_closed_is_replaced_without_an_error() {
 
 #[test]
 fn a_connection_that_the_server_closes_instead_of_an_answer_is_replaced() {
-    let ends: [fn() -> Reply; 2] = [|| Reply::End(Vec::new()), || Reply::Reset(Vec::new())];
+    let ends: [fn() -> Reply; 3] = [
+        || Reply::End(Vec::new()),
+        || Reply::Reset(Vec::new()),
+        || Reply::End(answer("408 x", "Connection: close\r\n", "")),
+    ];
     for end in ends {
         let peer = scripted(move |number| (number % 2 == 1).then(end));
         let vigie = serve(&peer);

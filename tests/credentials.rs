@@ -186,8 +186,8 @@ fn no_secret_reaches_a_log_an_error_or_an_answer() {
         let answer = vigie.list(name);
         seen += &format!("{answer:?}");
     }
-    seen += &vigie.get("/").text();
-    seen += &vigie.get("/metrics").text();
+    seen += vigie.get("/").text();
+    seen += vigie.get("/metrics").text();
     seen += &vigie.log.text();
     for secret in SECRETS {
         assert!(!seen.contains(secret), "{secret} in {seen}");

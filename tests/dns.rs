@@ -188,6 +188,18 @@ fn a_family_that_is_silent_or_malformed_fails_the_read_and_the_error_suggests_th
 }
 
 #[test]
+fn a_family_that_one_server_refuses_and_another_garbles_fails_the_read() {
+    let garbles = DnsServer::start(|asked| match asked.kind {
+        "AAAA" => asked.answer(&[]).raw(0, vec![0xff]).send(),
+        _ => dual(asked).send(),
+    });
+    let refuses = DnsServer::start(|asked| asked.error(REFUSED));
+    let answer = serve(&[&garbles, &refuses], "web.test", "").list("web");
+    assert_eq!(answer.status, 502);
+    assert_says(&answer.error(), &["malformed", "REFUSED", "family: ipv4"]);
+}
+
+#[test]
 fn one_family_without_records_leaves_the_other_whole() {
     for code in [0, NXDOMAIN] {
         let answer = read("", move |asked| match asked.kind {

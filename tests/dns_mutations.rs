@@ -149,7 +149,7 @@ fn check(kind: Kind, records: &[Data], bytes: &[u8]) {
             } => {
                 let numbers = [weight.to_be_bytes(), port.to_be_bytes()].concat();
                 assert!(kind == Kind::Srv && holds(&numbers) && target.is_fqdn());
-                assert!(target.iter().all(|label| holds(label)));
+                assert!(target.iter().all(&holds));
             }
             Data::Text(text) => {
                 assert!(kind == Kind::Txt && text.iter().all(|byte| bytes.contains(byte)))

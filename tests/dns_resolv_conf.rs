@@ -13,7 +13,7 @@ use crate::support::dns::{Act, Asked, DnsServer, NXDOMAIN, REFUSED, SERVFAIL};
 use crate::support::{Hanging, Setup, Vigie, assert_says, endpoints, only, skip, wait_until};
 
 /// Whether this machine lets us put another file in the place of a system's one, for one process.
-fn may_mount(promise: &str) -> bool {
+pub(crate) fn may_mount(promise: &str) -> bool {
     let output = Command::new("unshare")
         .args(["-m", "mount", "--bind", "/etc/hosts", "/etc/hosts"])
         .output();
@@ -31,7 +31,7 @@ fn may_mount(promise: &str) -> bool {
 }
 
 /// A command of the shell that puts a file in the place of /etc/resolv.conf before the server starts.
-fn instead(resolv_conf: &Path) -> String {
+pub(crate) fn instead(resolv_conf: &Path) -> String {
     let mount = format!("mount --bind {} /etc/resolv.conf", resolv_conf.display());
     format!("exec unshare -m sh -c '{mount} && exec \"$@\"' sh \"$@\"")
 }
@@ -245,6 +245,56 @@ fn a_resolv_conf_that_hangs_holds_up_its_services_alone() {
     );
     mount.go_on();
     wait_until("the read has ended", || vigie.threads("blocking") == 0);
+}
+
+#[test]
+fn a_command_finds_the_server_that_it_asks_by_name() {
+    let promise = "a command finds a server by name";
+    let script = |asked: &Asked| match &*asked.name {
+        "vigie.test" => asked.only("127.0.0.1"),
+        _ => asked.error(NXDOMAIN),
+    };
+    let Some(server) = DnsServer::at_port_53(promise, script) else {
+        return;
+    };
+    if !may_mount(promise) {
+        return;
+    }
+    let setup = Setup::services("web: {file: web.txt}")
+        .file("web.txt", "10.0.0.1\n")
+        .file(
+            "resolv.conf",
+            format!("nameserver {}\n", server.address().ip()),
+        );
+    let vigie = setup.start();
+    let ask = |host: &str| {
+        let get = format!(
+            "{} get --server http://{host}:{} web",
+            env!("CARGO_BIN_EXE_vigie"),
+            vigie.port()
+        );
+        let output = Command::new("sh")
+            .args([
+                "-c",
+                &instead(&vigie.setup.path("resolv.conf")),
+                "sh",
+                "sh",
+                "-c",
+                &get,
+            ])
+            .output()
+            .unwrap();
+        let [out, err] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code(), out, err)
+    };
+    assert_eq!(
+        ask("vigie.test"),
+        (Some(0), "10.0.0.1:80 0\n".into(), String::new())
+    );
+    let (code, out, err) = ask("gone.test");
+    assert_eq!((code, &*out), (Some(1), ""));
+    assert_says(&err, &["looking up the host: there is no host gone.test"]);
 }
 
 /// The addresses of a host, on a system with these files.

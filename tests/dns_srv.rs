@@ -518,3 +518,23 @@ fn three_hundred_targets_are_looked_up_side_by_side_and_at_most_64_at_once() {
     assert_eq!(under_way.lock().unwrap().most, 64);
     wait_until("no socket is left", || vigie.count("fd") <= before);
 }
+
+#[test]
+fn one_read_waits_for_a_dead_server_once_not_for_each_target() {
+    let records: Vec<String> = (0..70).map(|i| format!("0 1 80 t{i}.web.test")).collect();
+    let data = srv(&strs(&records));
+    let silent = DnsServer::silent();
+    let good = DnsServer::start(move |asked| match asked.kind {
+        "SRV" => asked.answer(&strs(&data)).send(),
+        _ => asked.only("10.0.0.1"),
+    });
+    let vigie = serve(&[&silent, &good], NAME, "");
+    assert_eq!(endpoints(&vigie.list("web")), ["10.0.0.1 80 1"]);
+    assert!(silent.questions().len() == 1, "{:?}", silent.questions());
+    let begun = silent.asked().len();
+    assert_eq!(endpoints(&vigie.list("web")), ["10.0.0.1 80 1"]);
+    assert!(
+        silent.asked().len() > begun,
+        "the next read begins with the first server again"
+    );
+}

@@ -44,4 +44,5 @@ mod routes;
 mod slices;
 mod slot;
 mod stopping;
+mod url_hosts;
 mod urls;

@@ -213,3 +213,24 @@ fn a_tag_means_nothing_elsewhere() {
     moved.store(true, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(vigie.list("web").text(), only("10.0.0.2"));
 }
+
+#[test]
+fn a_304_from_elsewhere_is_not_about_the_list_at_hand() {
+    let moved = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let has_moved = moved.clone();
+    let peer = Peer::start(move |head| {
+        let moved = has_moved.load(std::sync::atomic::Ordering::Relaxed);
+        match &head[5..6] {
+            "o" => redirect(302, if moved { "/b" } else { "/a" }),
+            "a" => Reply::Keep(answer("200 OK", "ETag: \"1\"\r\n", "10.0.0.1")),
+            _ => Reply::Keep(b"HTTP/1.1 304 x\r\n\r\n".to_vec()),
+        }
+    });
+    let service = format!("web: {{url: {}, cache_ttl: 0s}}", peer.url("/o"));
+    let vigie = Setup::services(&service).start();
+    assert_eq!(vigie.list("web").text(), only("10.0.0.1"));
+    moved.store(true, std::sync::atomic::Ordering::Relaxed);
+    let answer = vigie.list("web");
+    assert_eq!(answer.status, 502, "{:?}", answer.text());
+    assert_says(&answer.error(), &["304 Not Modified"]);
+}

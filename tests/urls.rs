@@ -407,3 +407,71 @@ fn the_last_good_list_stands_in_while_the_server_fails() {
         assert_eq!(vigie.reload().status, 200);
     }
 }
+
+#[test]
+fn a_url_wins_over_a_file_and_a_name_which_are_warned_of() {
+    let peer = Peer::always(list("10.0.0.1"));
+    let services = format!(
+        "web: {{dns: web.example, file: {{path: none.txt}}, url: {}}}",
+        peer.url("/")
+    );
+    let vigie = Setup::services(&services).start();
+    assert_eq!(
+        vigie.list("web").summary(),
+        (200, only("10.0.0.1").as_str())
+    );
+    for other in ["file", "dns"] {
+        let warning = format!("the service \"web\" has url, so its {other} is ignored");
+        assert_says(&vigie.log.text(), &[&warning]);
+    }
+}
+
+#[test]
+fn what_is_ignored_beside_a_url_is_checked_for_spelling_only() {
+    let check = |key: &str| {
+        let services = format!("web: {{url: http://h/, dns: {{name: x, {key}: [1]}}}}");
+        let setup = Setup::services("");
+        setup.write_services(&services);
+        let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_vigie"));
+        check
+            .args(["check-config", "-c"])
+            .arg(setup.path("config.yml"));
+        check.output().unwrap().status.code()
+    };
+    assert_eq!((check("timeout"), check("tiemout")), (Some(0), Some(1)));
+}
+
+#[test]
+fn a_list_of_100_000_endpoints_takes_little_more_memory_than_it_and_its_answer() {
+    let address = |i: usize| format!("10.{}.{}.{}", i >> 16, i >> 8 & 255, i & 255);
+    let lines: String = (0..100_000).map(|i| address(i) + ":8080 7\n").collect();
+    let peer = Peer::always(list(&lines));
+    let vigie = Setup::services(&format!(
+        "web: {{url: {}, cache_ttl: 1h}}\nnone: {{url: {}}}",
+        peer.url("/"),
+        Peer::always(list("")).url("/")
+    ))
+    .start();
+    assert_eq!(vigie.list("none").status, 200);
+    let peak = || {
+        vigie
+            .status("VmHWM")
+            .trim_end_matches(" kB")
+            .parse::<usize>()
+            .unwrap()
+            << 10
+    };
+    let before = peak();
+    let answer = vigie.list("web");
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer
+            .text()
+            .matches("\"load_balancing_weight\": 7\n")
+            .count(),
+        100_000
+    );
+    let grown = peak() - before;
+    let most = 3 * lines.len() + answer.body.len() + (1 << 20);
+    assert!(grown <= most, "{grown} bytes, {most} at most");
+}

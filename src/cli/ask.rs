@@ -1,7 +1,7 @@
 //! One question to a running server: a small blocking HTTP client under one deadline.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::server::Server;
+use crate::blocking::Lane;
+use crate::dns;
 use crate::wording::{shorten, without_number};
 
 /// What a server answered.
@@ -28,6 +30,8 @@ const LARGEST_HEAD: usize = 64 << 10;
 const LARGEST: usize = 64 << 20;
 /// The most headers of an answer.
 const MOST_HEADERS: usize = 100;
+/// A host name is looked up for so long at most.
+const LOOKUP: Duration = Duration::from_secs(5);
 /// A reason is shown to this many characters.
 const LONGEST_REASON: usize = 1000;
 
@@ -41,7 +45,9 @@ pub(super) fn ask(
     or_else: &str,
 ) -> Result<Answer, String> {
     let deadline = Instant::now() + patience;
-    let mut line = Line::connect(server, deadline).map_err(|error| {
+    let place =
+        find(server, deadline).map_err(|failure| format!("looking up the host: {failure}"))?;
+    let mut line = Line::connect(&place, deadline).map_err(|error| {
         let failed = step("connecting", &error);
         match is_nobody(&error) {
             true => format!("{failed}; is Vigie running there? start it, or {or_else}"),
@@ -55,6 +61,29 @@ pub(super) fn ask(
     line.send(request.as_bytes())
         .map_err(|error| step("sending", &error))?;
     receive(&mut line)
+}
+
+/// Where a server can be connected to.
+enum Place<'a> {
+    Tcp(Vec<SocketAddr>),
+    Unix(&'a Path),
+}
+
+fn find(server: &Server, deadline: Instant) -> Result<Place<'_>, dns::Failure> {
+    Ok(match server {
+        Server::Unix(path) => Place::Unix(path),
+        Server::Tcp(address) => Place::Tcp(vec![*address]),
+        Server::Host(host, port) => {
+            let system = dns::System::new(Lane::default());
+            let deadline = deadline.min(Instant::now() + LOOKUP);
+            let ips = smol::block_on(system.addresses(host, deadline))?;
+            Place::Tcp(
+                ips.into_iter()
+                    .map(|ip| SocketAddr::new(ip, *port))
+                    .collect(),
+            )
+        }
+    })
 }
 
 fn step(step: &str, error: &io::Error) -> String {
@@ -198,10 +227,10 @@ enum Stream {
 }
 
 impl Line {
-    fn connect(server: &Server, deadline: Instant) -> io::Result<Self> {
-        let stream = match server {
-            Server::Unix(path) => Stream::Unix(connect_unix(path, left(deadline)?)?),
-            Server::Tcp(addresses) => {
+    fn connect(place: &Place<'_>, deadline: Instant) -> io::Result<Self> {
+        let stream = match place {
+            Place::Unix(path) => Stream::Unix(connect_unix(path, left(deadline)?)?),
+            Place::Tcp(addresses) => {
                 let mut outcome = Err(io::ErrorKind::AddrNotAvailable.into());
                 for address in addresses {
                     outcome = TcpStream::connect_timeout(address, left(deadline)?);

@@ -34,7 +34,7 @@ usage: vigie get [-c FILE | --server URL] [--output FORMAT] [SERVICE]
 
 flags:
   -c, --config-path FILE  the configuration file; without it VIGIE_CONFIG_PATH, else ./config.yml
-  --server URL            ask a server: http://IP:PORT, http://localhost:PORT or unix:PATH
+  --server URL            ask a server: http://HOST:PORT or unix:PATH
   --output FORMAT         table (the default on a terminal), json, or lines (the default elsewhere):
                           ADDRESS:PORT WEIGHT
   -h, --help              print this

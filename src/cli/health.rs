@@ -26,7 +26,7 @@ usage: vigie health [-c FILE | --server URL]
 
 flags:
   -c, --config-path FILE  the configuration file; without it VIGIE_CONFIG_PATH, else ./config.yml
-  --server URL            http://IP:PORT, http://localhost:PORT or unix:PATH
+  --server URL            http://HOST:PORT or unix:PATH
   -h, --help              print this
 
 exit status: 0 ready, 1 not ready, 2 usage

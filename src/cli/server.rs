@@ -5,12 +5,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::config::Address;
+use crate::dns::Wanted;
 
-/// A server to ask; names are never looked up.
+/// A server to ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Server {
-    /// The first address that takes the connection.
-    Tcp(Vec<SocketAddr>),
+    /// An address.
+    Tcp(SocketAddr),
+    /// A host and a port: the first of its addresses that takes the connection.
+    Host(Box<str>, u16),
     /// A unix socket.
     Unix(PathBuf),
 }
@@ -18,23 +21,17 @@ pub(super) enum Server {
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(addresses) => match &**addresses {
-                [address] => write!(f, "{address}"),
-                _ => write!(
-                    f,
-                    "localhost:{}",
-                    addresses.first().map_or(80, SocketAddr::port)
-                ),
-            },
+            Self::Tcp(address) => write!(f, "{address}"),
+            Self::Host(host, port) => write!(f, "{host}:{port}"),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }
 
-const RIGHT: &str = "write http://IP:PORT, http://localhost:PORT or unix:PATH";
+const RIGHT: &str = "write http://HOST:PORT or unix:PATH";
 
 impl Server {
-    /// Reads `http://IP[:PORT]`, `http://localhost[:PORT]` or `unix:PATH`. Errors say what would be
+    /// Reads `http://HOST[:PORT]`, whose host is an IP address or a name, or `unix:PATH`. Errors say what would be
     /// right and quote nothing, for a URL may hold a password.
     pub(super) fn parse(url: &str) -> Result<Self, String> {
         let (scheme, rest) = url.split_once(':').ok_or(RIGHT)?;
@@ -51,7 +48,7 @@ impl Server {
     pub(super) fn at(address: &Address) -> Self {
         match address {
             Address::Unix(path) => Self::Unix(path.clone()),
-            Address::Tcp(address) => Self::Tcp(vec![reachable(*address)]),
+            Address::Tcp(address) => Self::Tcp(reachable(*address)),
         }
     }
 }
@@ -74,17 +71,10 @@ fn tcp(rest: &str) -> Result<Server, String> {
         return Err(format!("a path and a query have no place here: {RIGHT}"));
     }
     let (host, port) = split(authority).ok_or(RIGHT)?;
-    if host.eq_ignore_ascii_case("localhost") {
-        let hosts: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-        return Ok(Server::Tcp(
-            hosts.map(|ip| SocketAddr::new(ip, port)).into(),
-        ));
-    }
     match host.parse() {
-        Ok(ip) => Ok(Server::Tcp(vec![SocketAddr::new(ip, port)])),
-        Err(_) => Err(format!(
-            "host names other than localhost are not looked up: {RIGHT}"
-        )),
+        Ok(ip) => Ok(Server::Tcp(SocketAddr::new(ip, port))),
+        Err(_) if Wanted::parse(host).is_ok() => Ok(Server::Host(host.into(), port)),
+        Err(_) => Err(RIGHT.into()),
     }
 }
 
@@ -117,13 +107,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_an_ip_address_localhost_or_a_unix_socket() {
+    fn a_server_is_an_ip_address_a_host_name_or_a_unix_socket() {
         for (url, shown) in [
             ("http://127.0.0.1:8080", "127.0.0.1:8080"),
             ("HTTP://127.0.0.1/", "127.0.0.1:80"),
             ("http://[::1]:8080/", "[::1]:8080"),
             ("http://[::1]", "[::1]:80"),
             ("http://localhost:81", "localhost:81"),
+            ("http://vigie.example.net", "vigie.example.net:80"),
             ("unix:/run/vigie.sock", "unix:/run/vigie.sock"),
             ("unix:///run/vigie.sock", "unix:/run/vigie.sock"),
             ("unix:vigie.sock", "unix:vigie.sock"),
@@ -148,14 +139,9 @@ mod tests {
                 "http://127.0.0.1/services",
                 "a path and a query have no place here: ",
             ),
-            (
-                "http://example.net",
-                "host names other than localhost are not looked up: ",
-            ),
-            (
-                "http://",
-                "host names other than localhost are not looked up: ",
-            ),
+            ("http://a b", ""),
+            ("http://10.0.0.256", ""),
+            ("http://", ""),
             ("127.0.0.1:8080", ""),
             ("localhost", ""),
             ("http:127.0.0.1", ""),

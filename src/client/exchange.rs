@@ -42,6 +42,8 @@ impl Client {
             match errand.run(stream).await {
                 // The server closed it just now; nobody has seen an answer, so the request goes out again.
                 Err(Trouble::Unanswered(_)) => {}
+                // The same, from a server that says so (RFC 9110, section 15.5.9).
+                Ok((answer, _)) if answer.status == StatusCode::REQUEST_TIMEOUT => {}
                 outcome => return self.keep(&errand, outcome),
             }
         }

@@ -1,5 +1,6 @@
 //! A question to servers in their order, within a deadline.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hickory_proto::rr::Name;
@@ -27,19 +28,28 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const PACE: Duration = Duration::from_millis(400);
 const QUICKEST_PACE: Duration = Duration::from_millis(20);
 
-/// Servers, and until when they may be asked.
-#[derive(Clone, Copy, Debug)]
+/// Servers, and until when they may be asked: what one read asks its questions with.
+#[derive(Debug)]
 pub struct Asker<'a> {
-    /// In the order in which they are asked.
-    pub servers: &'a [Server],
-    /// `None` for UDP, but TCP for names under `consul`, whose agent trims its datagrams without
-    /// saying so.
-    pub protocol: Option<Protocol>,
-    /// When every question has failed that is not answered yet.
-    pub deadline: Instant,
+    servers: &'a [Server],
+    protocol: Option<Protocol>,
+    deadline: Instant,
+    /// Which server comes first, so that one read waits for a dead one once, not at each question.
+    first: AtomicUsize,
 }
 
-impl Asker<'_> {
+impl<'a> Asker<'a> {
+    /// Asks these servers in their order until `deadline`. Without a protocol it is UDP, but TCP for names
+    /// under `consul`, whose agent trims its datagrams without saying so.
+    pub fn new(servers: &'a [Server], protocol: Option<Protocol>, deadline: Instant) -> Self {
+        Self {
+            servers,
+            protocol,
+            deadline,
+            first: AtomicUsize::new(0),
+        }
+    }
+
     /// The answer to a question, which never is [`End::Alias`]: the name at the end of CNAME records
     /// is asked for in turn.
     ///
@@ -71,19 +81,18 @@ impl Asker<'_> {
     /// The first answer. The next server is asked as well when one fails or has been silent for a
     /// while; one that answers late still counts.
     async fn ask_each(&self, question: &Question) -> Result<Answer, Failure> {
-        let mut waiting = self.servers.iter();
-        let mut asked: Vec<&Server> = Vec::new();
-        let mut problems: Vec<(&Server, Problem)> = Vec::new();
+        let mut waiting = self.order();
+        let mut asked: Vec<usize> = Vec::new();
+        let mut problems: Vec<(usize, Problem)> = Vec::new();
         let mut racing = Racing::new();
-        let patience =
-            PATIENCE.min(self.left() / u32::try_from(self.servers.len()).unwrap_or(1).max(1));
+        let patience = self.patience();
         loop {
             match waiting.next() {
-                Some(server) => {
-                    asked.push(server);
-                    racing.add(async move { (server, self.exchange(server, question).await) });
+                Some((at, server)) => {
+                    asked.push(at);
+                    racing.add(async move { (at, self.exchange(server, question).await) });
                 }
-                None if racing.is_empty() => return Err(Failure::of(question, &problems)),
+                None if racing.is_empty() => return Err(self.failure(question, problems)),
                 None => {}
             }
             let until = match waiting.len() {
@@ -91,19 +100,49 @@ impl Asker<'_> {
                 _ => self.deadline.min(Clock::System.now() + patience),
             };
             match clock::until(until, racing.next()).await {
-                Some((_, Ok(answer))) => return Ok(answer),
-                Some((server, Err(problem))) => problems.push((server, problem)),
+                Some((at, Ok(answer))) => {
+                    self.prefer(at, &problems);
+                    return Ok(answer);
+                }
+                Some((at, Err(problem))) => problems.push((at, problem)),
                 None if self.left().is_zero() => break,
                 None => {}
             }
         }
-        let has_failed = |server: &&Server| problems.iter().any(|(failed, _)| failed == server);
-        let silent: Vec<_> = asked
+        asked.retain(|at| !problems.iter().any(|(failed, _)| failed == at));
+        problems.extend(asked.into_iter().map(|at| (at, Problem::Silent)));
+        Err(self.failure(question, problems))
+    }
+
+    /// The servers with their places, from the one that comes first.
+    fn order(&self) -> std::vec::IntoIter<(usize, &'a Server)> {
+        let mut order: Vec<_> = self.servers.iter().enumerate().collect();
+        if !order.is_empty() {
+            order.rotate_left(self.first.load(Ordering::Relaxed) % self.servers.len());
+        }
+        order.into_iter()
+    }
+
+    /// The server that answered comes first from now on, if those before it are dead. One that said
+    /// anything at all is not.
+    fn prefer(&self, at: usize, problems: &[(usize, Problem)]) {
+        if problems.iter().all(|(_, problem)| problem.is_of_dead()) {
+            self.first.store(at, Ordering::Relaxed);
+        }
+    }
+
+    fn failure(&self, question: &Question, problems: Vec<(usize, Problem)>) -> Failure {
+        let named: Vec<(&Server, Problem)> = problems
             .into_iter()
-            .filter(|server| !has_failed(server))
+            .filter_map(|(at, problem)| Some((self.servers.get(at)?, problem)))
             .collect();
-        problems.extend(silent.into_iter().map(|server| (server, Problem::Silent)));
-        Err(Failure::of(question, &problems))
+        Failure::of(question, &named)
+    }
+
+    /// How long a silent server has a question to itself.
+    fn patience(&self) -> Duration {
+        let servers = u32::try_from(self.servers.len()).unwrap_or(u32::MAX);
+        PATIENCE.min(self.left() / servers.max(1))
     }
 
     async fn exchange(&self, server: &Server, question: &Question) -> Result<Answer, Problem> {

@@ -35,6 +35,11 @@ impl Problem {
         matches!(self, Self::Answered(ServFail | Refused | NotImp))
     }
 
+    /// Whether nothing came from the server at all.
+    pub(super) fn is_of_dead(&self) -> bool {
+        matches!(self, Self::Silent | Self::Failed(_))
+    }
+
     fn is_silence(&self) -> bool {
         match self {
             Self::Silent => true,

@@ -78,11 +78,7 @@ impl System {
 
     async fn ask(&self, wanted: &Wanted, deadline: Instant) -> Result<Vec<IpAddr>, Failure> {
         let resolv_conf = self.resolv_conf(deadline).await?;
-        let asker = Asker {
-            servers: &resolv_conf.servers,
-            protocol: None,
-            deadline,
-        };
+        let asker = Asker::new(&resolv_conf.servers, None, deadline);
         for name in wanted.candidates(&resolv_conf.search, resolv_conf.ndots) {
             match addresses(&asker, &name, Family::Any, &[]).await? {
                 None => {}

@@ -89,11 +89,7 @@ impl DnsReader {
     }
 
     fn asker<'a>(&self, servers: &'a [Server], deadline: Instant) -> Asker<'a> {
-        Asker {
-            servers,
-            protocol: self.settings.protocol,
-            deadline,
-        }
+        Asker::new(servers, self.settings.protocol, deadline)
     }
 
     async fn list(&self, asker: &Asker<'_>, name: &Name, default_port: NonZeroU16) -> Listed {

@@ -1,7 +1,7 @@
 //! A real BIND with one zone, `bind.test`.
 
 use std::fs;
-use std::net::UdpSocket;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const PROGRAM: &str = "/usr/sbin/named";
 /// A name server of the zone `bind.test` alone; killed when it is dropped.
 pub(crate) struct Bind {
     folder: TempDir,
-    port: u16,
+    address: SocketAddr,
     serial: u32,
     process: Child,
 }
@@ -26,18 +26,15 @@ impl Bind {
     /// Starts one with these records.
     pub(crate) fn start(records: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = UdpSocket::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let address = free_address();
+        let (ip, port) = (address.ip(), address.port());
         let path = folder.path().display();
         let limits = match says_of_itself("max-records-per-type") {
             true => "max-records-per-type 0;",
             false => "",
         };
         let config = format!(
-            "options {{ directory \"{path}\"; listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n\
+            "options {{ directory \"{path}\"; listen-on port {port} {{ {ip}; }}; listen-on-v6 {{ none; }};\n\
              recursion no; dnssec-validation no; pid-file none; session-keyfile none; {limits} }};\n\
              controls {{ }};\nzone \"bind.test\" {{ type primary; file \"zone\"; }};\n"
         );
@@ -45,7 +42,7 @@ impl Bind {
         let mut bind = Self {
             process: Command::new("true").spawn().unwrap(),
             folder,
-            port,
+            address,
             serial: 0,
         };
         bind.write(records);
@@ -55,7 +52,7 @@ impl Bind {
 
     /// The key `servers` with this server alone.
     pub(crate) fn servers(&self) -> String {
-        format!("servers: ['127.0.0.1:{}']", self.port)
+        format!("servers: ['{}']", self.address)
     }
 
     /// Changes the zone, and waits until the new one is served.
@@ -123,7 +120,7 @@ impl Bind {
         .concat();
         let mut answer = [0; 512];
         let sent = socket
-            .connect(("127.0.0.1", self.port))
+            .connect(self.address)
             .and_then(|()| socket.send(&question));
         let Ok(length) = sent.and_then(|_| socket.recv(&mut answer)) else {
             return false;
@@ -140,6 +137,18 @@ impl Drop for Bind {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// A port that is free, and stays so: the system gives ports from 32768 on to whoever asks
+/// for any.
+fn free_address() -> SocketAddr {
+    for _ in 0..50 {
+        let address = SocketAddr::from(([127, 0, 0, 1], fastrand::u16(10_000..32_768)));
+        if UdpSocket::bind(address).is_ok() && TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
+    panic!("no port of loopback is free");
 }
 
 /// Whether the configuration that is built into BIND has this option.

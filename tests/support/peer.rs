@@ -26,6 +26,9 @@ struct Seen {
     resumed: usize,
 }
 
+/// Writes to a connection as it likes.
+pub(crate) type Act = Box<dyn FnOnce(&mut dyn Write) + Send>;
+
 /// What a peer does with one request.
 pub(crate) enum Reply {
     /// Sends these bytes and waits for the next request.
@@ -37,7 +40,7 @@ pub(crate) enum Reply {
     /// Sends these bytes and resets the connection.
     Reset(Vec<u8>),
     /// Does as it likes, then ends the connection.
-    Act(Box<dyn FnOnce(&mut dyn Write) + Send>),
+    Act(Act),
 }
 
 /// A whole answer with its length.

@@ -1,13 +1,17 @@
 //! The JSON list that clients in the field read: a contract, byte for byte.
 
 mod read;
+mod value;
 
-pub use read::{BadList, DEEPEST, parse};
+pub use read::{BadList, parse};
 
 use crate::endpoint::Endpoint;
 
 /// The media type of a list.
 pub const MEDIA_TYPE: &str = "application/json";
+
+/// Arrays and objects within each other, in fields that mean nothing here.
+pub const DEEPEST: usize = 64;
 
 /// About what one endpoint takes, so that the body rarely grows while it is written.
 const BYTES_AN_ENDPOINT: usize = 96;

@@ -1,0 +1,65 @@
+//! Header fields that are sent with each request.
+
+use crate::client::{HeaderMap, HeaderName, HeaderValue};
+use crate::yaml::{self, Entry, Field};
+
+/// More header fields than anyone sets.
+const MOST_HEADERS: usize = 64;
+/// What Vigie says itself, and what would change how the answer is to be read.
+const OWN_HEADERS: [&str; 14] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "expect",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "keep-alive",
+    "range",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+pub(super) fn parse(field: Field<'_>, reader: &mut yaml::Reader<'_>) -> HeaderMap {
+    let entries = reader.entries(field);
+    if entries.len() > MOST_HEADERS {
+        let message = format!("headers has more than {MOST_HEADERS} of them: remove some");
+        reader.error(field.node.position, message);
+    }
+    let mut headers = HeaderMap::new();
+    for entry in entries {
+        if let Some((name, value)) = header(entry, reader)
+            && headers.insert(name, value).is_some()
+        {
+            let message = "this header is set twice, for case does not matter: remove one";
+            reader.error(entry.key.position, message);
+        }
+    }
+    headers
+}
+
+fn header(entry: &Entry, reader: &mut yaml::Reader<'_>) -> Option<(HeaderName, HeaderValue)> {
+    let text = &*entry.key.text;
+    let name = HeaderName::from_bytes(text.as_bytes()).ok();
+    let name = name.filter(|name| !OWN_HEADERS.contains(&name.as_str()));
+    if name.is_none() {
+        let message = match HeaderName::from_bytes(text.as_bytes()) {
+            Ok(name) => format!("Vigie sets {name} itself: remove it"),
+            Err(_) => "this is no name of a header: write letters, digits and -".into(),
+        };
+        reader.error(entry.key.position, message);
+    }
+    let field = Field {
+        name: name.as_ref().map_or("the header", HeaderName::as_str),
+        node: &entry.node,
+    };
+    let right = "write text of visible ASCII";
+    let mut value = HeaderValue::from_str(reader.text(field, right)?)
+        .map_err(|_| reader.wrong(field, right))
+        .ok()?;
+    value.set_sensitive(true);
+    Some((name?, value))
+}
