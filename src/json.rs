@@ -1,7 +1,7 @@
 //! JSON text read as it comes: no tree, bounded nesting, errors that say where (RFC 8259).
 //!
 //! For documents of which a little matters: whoever reads takes what it knows and skips the rest, so
-//! memory is taken for that little alone.
+//! memory is taken for that little alone. miniserde says neither where nor why it stops.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -116,7 +116,8 @@ impl Pages<'_> {
             self.service
         );
         let parsed = Target::parse(&url).map_err(|_| {
-            let reason = "the address of the API server makes no URL; correct it";
+            let reason =
+                "asking for the slices makes no good URL; correct the address of the API server";
             Failure::Unreadable(reason.into())
         });
         parsed.map(|(target, _)| target)
