@@ -73,6 +73,11 @@ impl Draft {
         Ok(())
     }
 
+    /// How many of its endpoints are ready so far.
+    pub(super) fn ready(&self) -> usize {
+        self.slice.addresses.len()
+    }
+
     pub(super) fn port(&mut self, json: &mut Json<'_>) -> Read<()> {
         let (mut name, mut number) = (None, None);
         json.object(|json, key| match key {

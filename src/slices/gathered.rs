@@ -8,6 +8,8 @@ use super::{Port, Wanted};
 use crate::endpoint::Endpoint;
 use crate::wording::shorten;
 
+/// So many endpoints are taken, doubles counted: more than a cluster has pods.
+pub(super) const MOST: usize = 250_000;
 /// A failure lists so many ports.
 const MOST_LISTED: usize = 16;
 /// Names of ports are shown to this many characters; none that is valid is longer.
@@ -51,6 +53,11 @@ impl Gathered {
             has_wanted: false,
             ports: BTreeSet::new(),
         }
+    }
+
+    /// Whether these are more endpoints than are taken.
+    pub(super) fn is_too_much(&self, more: usize) -> bool {
+        self.found.len() + more > MOST
     }
 
     pub(super) fn add(&mut self, slice: Slice) {

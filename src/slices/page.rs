@@ -2,6 +2,7 @@
 
 use super::Gathered;
 use super::draft::{Draft, LONGEST_NAME, family};
+use super::gathered::MOST;
 use crate::json::{Json, Read};
 use crate::wording::shorten;
 
@@ -42,8 +43,14 @@ impl Gathered {
                 Ok(())
             }
             "endpoints" => {
-                let endpoints = json.or_null(|json| json.array(|json| draft.endpoint(json)));
-                endpoints.map(|_| ())
+                let endpoint = |json: &mut Json<'_>| {
+                    draft.endpoint(json)?;
+                    match self.is_too_much(draft.ready()) {
+                        true => Err(json.bad(format!("more than {MOST} endpoints are ready"))),
+                        false => Ok(()),
+                    }
+                };
+                json.or_null(|json| json.array(endpoint)).map(|_| ())
             }
             "ports" => {
                 let ports = json.or_null(|json| json.array(|json| draft.port(json)));

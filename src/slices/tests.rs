@@ -275,6 +275,33 @@ fn what_is_no_list_of_slices_is_never_an_empty_one() {
 }
 
 #[test]
+fn no_more_than_250_000_endpoints_are_taken() {
+    let endpoints = |count: usize| {
+        let endpoints = r#"{"addresses":["10.0.0.1"]},"#.repeat(count);
+        slice(
+            "IPv4",
+            &format!("[{}]", endpoints.trim_end_matches(',')),
+            HTTP,
+        )
+    };
+    assert_eq!(
+        read("", &[&endpoints(200_000), &endpoints(50_000)]).as_deref(),
+        Ok("10.0.0.1:8080")
+    );
+    for slices in [
+        vec![endpoints(250_001)],
+        vec![endpoints(200_000), endpoints(50_001)],
+    ] {
+        let slices: Vec<&str> = slices.iter().map(String::as_str).collect();
+        let error = read("", &slices).unwrap_err();
+        assert!(
+            error.ends_with("more than 250000 endpoints are ready"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn a_failure_lists_16_ports_at_most() {
     let ports = (10..60).fold(String::new(), |mut ports, number| {
         let _ = write!(ports, r#"{{"name":"p{number}","port":{number}}},"#);

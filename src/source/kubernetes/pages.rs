@@ -17,7 +17,7 @@ use crate::source::{Failure, Found};
 const LIMIT: usize = 500;
 /// So many pages are read.
 const MOST_PAGES: usize = 1000;
-/// So many bytes are read of all pages together: the slices of about 150,000 endpoints.
+/// So many bytes are read of all pages together: the slices of more than 150,000 endpoints.
 const MOST_BYTES: u64 = 64 << 20;
 /// A page of so many bytes is read in less time than a thread takes to start.
 const READ_AT_ONCE: u64 = 32 << 10;
