@@ -119,6 +119,19 @@ fn a_new_connection_without_an_answer_is_a_failure_at_once() {
 }
 
 #[test]
+fn a_connection_with_tls_is_kept_too() {
+    let authority = Authority::new();
+    let server = authority.sign(&["127.0.0.1"]).server(None);
+    let peer = Peer::tls(server, |_| Reply::Keep(list("10.0.0.1")));
+    let keys = format!("{{url: \"{}\", ca_file: ca.pem}}", peer.url("/"));
+    let vigie = Setup::services(&format!("web: {{url: {keys}, cache_ttl: 0s}}"))
+        .file("ca.pem", authority.pem())
+        .start();
+    read(&vigie, 5);
+    assert_eq!((peer.requests().len(), peer.connections()), (5, 1));
+}
+
+#[test]
 fn tls_sessions_are_resumed() {
     let authority = Authority::new();
     let server = authority.sign(&["127.0.0.1"]).server(None);

@@ -12,7 +12,7 @@ use super::{Failure, Kind};
 use crate::wording::shorten;
 
 /// A head has at most this many bytes.
-pub const LONGEST_HEAD: usize = 64 << 10;
+const LONGEST_HEAD: usize = 64 << 10;
 /// It has at most this many header fields.
 const MOST_FIELDS: usize = 100;
 /// So many interim answers (1xx) may come before the answer.

@@ -26,7 +26,6 @@ use std::time::{Duration, Instant};
 pub use exchange::over;
 pub use failure::{Failure, Kind};
 pub use futures_rustls::pki_types::ServerName;
-pub use head::LONGEST_HEAD;
 pub use target::{Login, Target};
 pub use tls::{Identity, Tls, WrongIdentity};
 pub use trust::{System, Trust, Trusted};
