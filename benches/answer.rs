@@ -11,6 +11,7 @@ use smol::Executor;
 use vigie::catalog::{Catalog, Current};
 use vigie::clock::Clock;
 use vigie::config::{self, Address};
+use vigie::http::counts::Counts;
 use vigie::http::listener::Listener;
 use vigie::http::seats::{Limits, Seats};
 use vigie::http::shared::{Phase, Scratch, Shared};
@@ -39,6 +40,7 @@ fn serve(count: usize) -> String {
         },
         seats: Seats::new(Limits {
             connections: 100,
+            refused: 1,
             request: limit,
             write: limit,
             idle: limit,
@@ -46,6 +48,9 @@ fn serve(count: usize) -> String {
         reloader: None,
         phase: Phase::default(),
         scratch: Mutex::new(Scratch::default()),
+        counts: Counts::default(),
+        durations: Arc::default(),
+        reloads: Arc::default(),
     });
     let address = Address::Tcp(([127, 0, 0, 1], 0).into());
     let listener = Listener::bind(&address, 0).expect("an address on the loopback");

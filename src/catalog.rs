@@ -66,6 +66,13 @@ impl Catalog {
         self.services.len()
     }
 
+    /// All services, by name.
+    pub fn sorted(&self) -> Vec<&Service> {
+        let mut services: Vec<_> = self.services.values().collect();
+        services.sort_unstable_by_key(|service| service.name());
+        services
+    }
+
     fn take_over_from(&mut self, old: &Self) {
         for (name, service) in &mut self.services {
             if let Some(old) = old.get(name) {

@@ -22,6 +22,8 @@
 //! | 1 | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
 //! | 1 | [`lines`] | endpoint lines, the text format of files |
 //! | 1 | [`blocking`] | work that a file system may hang, on threads of its own |
+//! | 0 | [`metrics`] | counters, a histogram, and the text that Prometheus reads |
+//! | 0 | [`page`] | the page: one template, its script and its style |
 //! | 0 | [`regular_file`] | regular files, read whole and bounded |
 //! | 0 | [`json`] | JSON text read as it comes, with bounded nesting |
 //! | 0 | [`endpoint`] | an endpoint: address, port, weight |
@@ -48,6 +50,8 @@ pub mod http;
 pub mod json;
 pub mod lines;
 pub mod log;
+pub mod metrics;
+pub mod page;
 pub mod racing;
 pub mod regular_file;
 pub mod reload;

@@ -1,14 +1,15 @@
 //! Reload: one at a time, shared by those who ask, all services or none.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use log::{error, info, warn};
 use smol::channel::{Receiver, Sender, bounded, unbounded};
 
 use crate::blocking::{self, Lane, Stuck};
 use crate::catalog::{Catalog, Changes, Current};
+use crate::clock;
 use crate::config::Config;
 
 /// For reading the file and building every source; more means that its file system hangs.
@@ -24,8 +25,47 @@ pub struct Reloader(Sender<Sender<Outcome>>);
 /// Takes what a [`Reloader`] asks for.
 pub struct Requests(Receiver<Sender<Outcome>>);
 
+/// How the last reload went. The start counts as one that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Last {
+    /// Whether it succeeded.
+    pub successful: bool,
+    /// When the last one that did succeed ended.
+    pub success_at: SystemTime,
+}
+
+/// What is known of the last reload, for those who watch.
+#[derive(Debug)]
+pub struct Status(Mutex<Last>);
+
+impl Default for Status {
+    fn default() -> Self {
+        Self(Mutex::new(Last {
+            successful: true,
+            success_at: clock::date(),
+        }))
+    }
+}
+
+impl Status {
+    /// How the last reload went.
+    pub fn last(&self) -> Last {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, successful: bool) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.successful = successful;
+        if successful {
+            last.success_at = clock::date();
+        }
+    }
+}
+
 /// What a reload needs.
 pub struct Reloading {
+    /// Where it is noted how each went.
+    pub status: Arc<Status>,
     /// The configuration file.
     pub file: PathBuf,
     /// The configuration that Vigie was started with.
@@ -76,7 +116,9 @@ impl Requests {
 
 impl Reloading {
     async fn run(&self, lane: &Lane, current: &Arc<Current>) -> Outcome {
-        match self.load_and_swap(lane, current.clone()).await {
+        let swapped = self.load_and_swap(lane, current.clone()).await;
+        self.status.note(swapped.is_ok());
+        match swapped {
             Ok(changes) => {
                 info!("reloaded: {changes}");
                 Ok(changes.services)

@@ -12,17 +12,19 @@ use smol::future::FutureExt;
 use crate::catalog::{Catalog, Current};
 use crate::clock::{self, Clock};
 use crate::config::{Config, Server};
+use crate::http::counts::Counts;
 use crate::http::listener::{Listener, SocketFile};
-use crate::http::seats::{Limits, MAX_REFUSED, Seats};
+use crate::http::seats::{Limits, Seats};
 use crate::http::shared::{Phase, Scratch, Shared};
 use crate::reload::{self, Reloading, Requests};
 use crate::signal::{Wish, Wishes};
 use crate::slot::{Runtime, Task};
 use crate::wording::{count, without_number};
 
-/// Descriptors that are kept for files, sources and what the process itself has open, beside those of
-/// clients that are told to go.
-const KEPT_DESCRIPTORS: u64 = 64 + MAX_REFUSED as u64;
+/// Descriptors that are kept for files, sources and what the process itself has open.
+const KEPT: u64 = 64;
+/// Descriptors of clients that are told that there is no room.
+const REFUSED: u64 = 64;
 
 static EXECUTOR: smol::Executor<'static> = smol::Executor::new();
 
@@ -52,7 +54,7 @@ async fn serve(
 ) -> Result<ExitCode, String> {
     config.warn(&file);
     let server = config.server.clone();
-    let max_connections = raise_descriptors(server.max_connections);
+    let limits = limits(&server, raise_descriptors());
     let mut listeners = bind(&server)?;
     let files: Vec<_> = listeners
         .iter_mut()
@@ -66,12 +68,16 @@ async fn serve(
             clock: Clock::System,
             spawn: Arc::new(|task: Task| EXECUTOR.spawn(task).detach()),
         },
-        seats: Seats::new(limits(&server, max_connections)),
+        seats: Seats::new(limits),
         reloader: (!config.disable_reload_by_request).then(|| reloader.clone()),
         phase: Phase::default(),
         scratch: Mutex::new(Scratch::default()),
+        counts: Counts::default(),
+        durations: Arc::default(),
+        reloads: Arc::default(),
     });
     let reloading = Reloading {
+        status: shared.reloads.clone(),
         file,
         started_with: config,
     };
@@ -86,15 +92,26 @@ async fn serve(
     stop.or(second_stop(&mut wishes, &reloader)).await
 }
 
-fn limits(server: &Server, connections: usize) -> Limits {
+/// What connections may take, with so many descriptors at most: where there are few, half of them are for
+/// clients and an eighth for those that are sent away.
+fn limits(server: &Server, descriptors: u64) -> Limits {
     let Server {
+        max_connections: wanted,
         request_timeout,
         write_timeout,
         idle_timeout,
         ..
     } = *server;
+    let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
+    let allowed = number(descriptors - (KEPT + REFUSED).min(descriptors / 2)).max(1);
+    if allowed < wanted {
+        warn!(
+            "server.max_connections is lowered from {wanted} to {allowed}: {descriptors} files may be open at once"
+        );
+    }
     Limits {
-        connections,
+        connections: wanted.min(allowed),
+        refused: number(REFUSED.min(descriptors / 8)),
         request: request_timeout,
         write: write_timeout,
         idle: idle_timeout,
@@ -182,8 +199,8 @@ async fn second_stop(wishes: &mut Wishes, reloader: &reload::Reloader) -> Result
     Ok(ExitCode::FAILURE)
 }
 
-/// Raises the soft limit of open files to the hard one, and says how many connections that allows.
-fn raise_descriptors(wanted: usize) -> usize {
+/// Raises the soft limit of open files to the hard one, and says how many may be open then.
+fn raise_descriptors() -> u64 {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current != maximum
         && let Err(error) = setrlimit(
@@ -196,14 +213,5 @@ fn raise_descriptors(wanted: usize) -> usize {
     {
         warn!("raising the limit of open files: {error}");
     }
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let allowed = usize::try_from(limit - KEPT_DESCRIPTORS.min(limit / 2))
-        .unwrap_or(usize::MAX)
-        .max(1);
-    if allowed < wanted {
-        warn!(
-            "server.max_connections is lowered from {wanted} to {allowed}: {limit} files may be open at once"
-        );
-    }
-    wanted.min(allowed)
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }

@@ -1,19 +1,23 @@
-//! A service: a name, its source and its memory.
+//! A service: a name, its source, its memory and what is counted of it.
+
+pub mod tally;
 
 use std::num::NonZeroU16;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use log::info;
 use siphasher::sip::SipHasher13;
 use smol::future::FutureExt;
 
+use self::tally::{Answers, Reads, Statistics};
 use crate::blocking::{self, Lane};
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::config;
 use crate::endpoint::Endpoint;
 use crate::format::json;
+use crate::metrics::Histograms;
 use crate::slot::{Given, Policy, Runtime, Slot};
 use crate::source::{Common, Failure, Reader, Source};
 use crate::wording::count;
@@ -81,6 +85,8 @@ pub struct Service {
     reader: Arc<dyn Reader>,
     slot: Arc<Slot<Arc<Listing>, Failure>>,
     history: Arc<Mutex<History>>,
+    answers: Arc<Answers>,
+    reads: Arc<Reads>,
 }
 
 /// What the service of a name remembers of its reads, whatever its source was.
@@ -89,6 +95,8 @@ struct History {
     /// What the log has told, so that each change is told once.
     failing_since: Option<Instant>,
     empty: Option<bool>,
+    /// How many endpoints the last good read gave, and when it ended.
+    last_good: Option<(usize, SystemTime)>,
     /// The last list, as long as anyone holds it.
     last: Weak<Listing>,
 }
@@ -125,7 +133,29 @@ impl Service {
             lane,
             slot: Arc::new(Slot::new(cache, None)),
             history: Arc::default(),
+            answers: Arc::default(),
+            reads: Arc::default(),
         })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its source, as it is configured.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// What there is to tell of it.
+    pub fn statistics(&self) -> Statistics {
+        let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        Statistics {
+            answers: self.answers.get(),
+            reads: self.reads.get(),
+            last_good: history.last_good,
+        }
     }
 
     /// Whether both were configured alike.
@@ -141,6 +171,10 @@ impl Service {
     /// change, the last good list may stand in still.
     pub fn take_over_from(&mut self, old: &Self) {
         self.history = old.history.clone();
+        self.answers = old.answers.clone();
+        if self.source.kind() == old.source.kind() {
+            self.reads = old.reads.clone();
+        }
         if self.same_source(old) {
             self.slot = Arc::new(Slot::new(self.policy, old.slot.last_good()));
         }
@@ -148,20 +182,29 @@ impl Service {
 
     /// The list, if it is fresh. Never waits.
     pub fn fresh(&self, now: Instant) -> Option<Listed> {
-        self.slot.fresh(now)
+        let fresh = self.slot.fresh(now)?;
+        self.answers.add(Ok(&fresh));
+        Some(fresh)
     }
 
     /// The list: fresh, read now together with whoever else waits, or the last good one.
-    pub async fn get(&self, runtime: &Runtime) -> Result<Listed, Failure> {
-        self.slot
-            .get(runtime, || self.read(runtime.clock.clone()))
-            .await
+    /// How long a read takes goes to `durations`, by the kind of its source.
+    pub async fn get(
+        &self,
+        runtime: &Runtime,
+        durations: &Arc<Histograms>,
+    ) -> Result<Listed, Failure> {
+        let read = || self.read(runtime.clock.clone(), durations.clone());
+        let answer = self.slot.get(runtime, read).await;
+        self.answers.add(answer.as_ref());
+        answer
     }
 
     /// One read of the source, from begin to rendered list.
     fn read(
         &self,
         clock: Clock,
+        durations: Arc<Histograms>,
     ) -> impl Future<Output = Result<Arc<Listing>, Failure>> + Send + 'static {
         let (name, reader, history, port) = (
             self.name.clone(),
@@ -169,6 +212,7 @@ impl Service {
             self.history.clone(),
             self.default_port,
         );
+        let (kind, reads) = (self.source.kind(), self.reads.clone());
         async move {
             let begin = clock.now();
             let read = async { render(reader.read(port).await?).await };
@@ -179,9 +223,11 @@ impl Service {
                 .unwrap_or_else(|_| Err(broken()));
             let outcome = outcome.map_err(|failure| failure.of(format_args!("service {name}")));
             let now = clock.now();
-            log::debug!(service = &*name; "service {name}: read in {:?}: {}", now - begin, told(&outcome));
+            log::debug!(service = &*name, source = kind; "service {name}: read in {:?}: {}", now - begin, told(&outcome));
+            durations.observe(kind, now.saturating_duration_since(begin));
+            reads.add(outcome.as_ref().ok().map(|listing| listing.endpoints));
             let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-            history.tell(&name, &outcome, now);
+            history.tell(&name, kind, &outcome, now);
             outcome.map(|listing| history.share(listing))
         }
     }
@@ -218,31 +264,32 @@ impl History {
         listing
     }
 
-    fn tell(&mut self, name: &str, outcome: &Result<Listing, Failure>, now: Instant) {
+    fn tell(&mut self, name: &str, kind: &str, outcome: &Result<Listing, Failure>, now: Instant) {
         match outcome {
             Err(failure) if self.failing_since.is_none() => {
                 self.failing_since = Some(now);
-                info!(service = name; "{failure}");
+                info!(service = name, source = kind; "{failure}");
             }
             Err(_) => {}
             Ok(listing) => {
                 if let Some(since) = self.failing_since.take() {
                     let seconds = now.saturating_duration_since(since).as_secs();
-                    info!(service = name; "service {name}: its source answers again, after {seconds} s");
+                    info!(service = name, source = kind; "service {name}: its source answers again, after {seconds} s");
                 }
-                self.tell_emptiness(name, listing.endpoints);
+                self.tell_emptiness(name, kind, listing.endpoints);
+                self.last_good = Some((listing.endpoints, clock::date()));
             }
         }
     }
 
-    fn tell_emptiness(&mut self, name: &str, endpoints: usize) {
+    fn tell_emptiness(&mut self, name: &str, kind: &str, endpoints: usize) {
         let empty = endpoints == 0;
         match self.empty.replace(empty) {
             Some(true) if !empty => {
-                info!(service = name; "service {name}: lists {} again", count(endpoints, "endpoint"))
+                info!(service = name, source = kind; "service {name}: lists {} again", count(endpoints, "endpoint"))
             }
             Some(false) if empty => {
-                info!(service = name; "service {name}: its source lists no endpoints now")
+                info!(service = name, source = kind; "service {name}: its source lists no endpoints now")
             }
             _ => {}
         }

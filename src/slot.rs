@@ -47,8 +47,21 @@ pub struct Given<T, E> {
     pub value: T,
     /// Since the end of its read.
     pub age: Duration,
+    /// What the request had to do with a read.
+    pub part: Part,
     /// Set when it stands in for a fresh one.
     pub stale: Option<Stale<E>>,
+}
+
+/// The part that a request has in the read of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// None: a fresh list was kept.
+    None,
+    /// It began one.
+    Began,
+    /// It waited for one that was under way.
+    Joined,
 }
 
 /// That, and why, a list stands in for a fresh one.
@@ -116,7 +129,7 @@ where
             .kept
             .as_ref()
             .filter(|_| state.fresh_until.is_some_and(|until| now < until))?;
-        Some(kept.given(now))
+        Some(kept.given(now, Part::None))
     }
 
     /// The list of the last read that succeeded, as far as it is kept.
@@ -138,15 +151,15 @@ where
         if let Some(fresh) = self.fresh(asked_at) {
             return Ok(fresh);
         }
-        let flight = self.join(runtime, read);
-        if self.stand_in(asked_at, None).is_some() {
+        let (flight, part) = self.join(runtime, read);
+        if self.stand_in(asked_at, part, None).is_some() {
             let patience = runtime.clock.sleep_until(asked_at + PATIENCE);
             let landed = async {
                 let _ = flight.landed().await;
             };
             landed.or(patience).await;
             if flight.outcome.get().is_none()
-                && let Some(stale) = self.stand_in(runtime.clock.now(), None)
+                && let Some(stale) = self.stand_in(runtime.clock.now(), part, None)
             {
                 return Ok(stale);
             }
@@ -154,17 +167,17 @@ where
         let outcome = flight.landed().await;
         let now = runtime.clock.now();
         match outcome {
-            Ok(good) => Ok(good.given(now)),
+            Ok(good) => Ok(good.given(now, part)),
             Err(reason) => self
-                .stand_in(now, Some(reason))
+                .stand_in(now, part, Some(reason))
                 .ok_or_else(|| reason.clone()),
         }
     }
 
     /// The last good list, if it may stand in now.
-    fn stand_in(&self, now: Instant, reason: Option<&E>) -> Option<Given<T, E>> {
+    fn stand_in(&self, now: Instant, part: Part, reason: Option<&E>) -> Option<Given<T, E>> {
         let state = self.state();
-        let given = state.kept.as_ref()?.given(now);
+        let given = state.kept.as_ref()?.given(now, part);
         let past_ttl = given.age.saturating_sub(self.policy.ttl);
         let stale = Some(Stale {
             past_ttl,
@@ -173,15 +186,19 @@ where
         (past_ttl < self.policy.max_stale).then_some(Given { stale, ..given })
     }
 
-    /// The read under way, or a new one.
-    fn join<R>(self: &Arc<Self>, runtime: &Runtime, read: impl FnOnce() -> R) -> Arc<Flight<T, E>>
+    /// The read under way, or a new one, and which of the two it is.
+    fn join<R>(
+        self: &Arc<Self>,
+        runtime: &Runtime,
+        read: impl FnOnce() -> R,
+    ) -> (Arc<Flight<T, E>>, Part)
     where
         R: Future<Output = Result<T, E>> + Send + 'static,
     {
         let flight = {
             let mut state = self.state();
             if let Some(flight) = &state.flight {
-                return flight.clone();
+                return (flight.clone(), Part::Joined);
             }
             state
                 .flight
@@ -197,7 +214,7 @@ where
             let outcome = read.await;
             slot.land(&landing, outcome, clock.now());
         }));
-        flight
+        (flight, Part::Began)
     }
 
     /// Keeps what a read gave and hands it to those who wait. A failure is not kept.
@@ -230,10 +247,11 @@ where
 }
 
 impl<T: Clone> LastGood<T> {
-    fn given<E>(&self, now: Instant) -> Given<T, E> {
+    fn given<E>(&self, now: Instant, part: Part) -> Given<T, E> {
         Given {
             value: self.value.clone(),
             age: now.saturating_duration_since(self.read_at),
+            part,
             stale: None,
         }
     }

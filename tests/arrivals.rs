@@ -53,6 +53,9 @@ fn any_other_expectation_is_417() {
             "POST /livez HTTP/1.1\r\nHost: x\r\nExpect: {expect}\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
         );
         assert_eq!(statuses(&vigie.tell(request.as_bytes())), [417], "{expect}");
+        let head = request.strip_suffix("hello").unwrap();
+        let answers = vigie.tell(head.as_bytes());
+        assert_eq!(statuses(&answers), [417], "{expect}, before the body");
     }
 }
 

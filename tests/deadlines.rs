@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::support::framing::statuses;
-use crate::support::{Connection, Setup, Vigie};
+use crate::support::{Connection, Setup, Vigie, wait_until};
 
 fn serve(server: &str) -> Vigie {
     Setup::services("one: {file: one.txt}")
@@ -31,6 +31,24 @@ fn a_slow_head_is_408_and_closes() {
         connection.send(part.as_bytes());
         assert_timed_out(connection);
     }
+}
+
+#[test]
+fn who_was_late_can_read_so_before_the_connection_is_closed() {
+    let vigie = serve("request_timeout: 300ms");
+    let mut late = vigie.connect();
+    late.send(b"GET / HT");
+    assert_eq!(statuses(&late.receive_all()), [408]);
+    // By the time of another answer a connection that does not linger is closed.
+    assert_eq!(vigie.get("/livez").status, 200);
+    let open = vigie.count("fd");
+    assert!(late.takes(b"T"));
+    assert_eq!(vigie.get("/livez").status, 200);
+    assert!(
+        late.takes(b"P"),
+        "a closed connection would answer with a reset"
+    );
+    wait_until("it is closed", || vigie.count("fd") < open);
 }
 
 #[test]

@@ -683,6 +683,19 @@ fn a_change_shows_at_the_next_read_and_a_failure_keeps_nothing_back() {
 }
 
 #[test]
+fn the_ttl_of_records_neither_shortens_nor_lengthens_how_long_a_list_is_kept() {
+    // Every record of the scripted server has a TTL of 0.
+    let server = DnsServer::start(|asked| dual(asked).send());
+    let kept =
+        service(&[&server], "web.test", ", family: ipv4").replace("cache_ttl: 0s", "cache_ttl: 1h");
+    let vigie = Setup::services(&kept).start();
+    for _ in 0..3 {
+        assert_eq!(endpoints(&vigie.list("web")).len(), 2);
+    }
+    assert_eq!(server.asked().len(), 1);
+}
+
+#[test]
 fn the_same_records_in_another_order_are_the_same_answer() {
     let server = DnsServer::start(|asked| match asked.before {
         0 => asked

@@ -26,6 +26,8 @@ fn a_host_comes_once_and_is_valid() {
         "Host: http://x\r\n",
         "Host: <x>\r\n",
         "Host: x\\y\r\n",
+        "Host: x%\r\n",
+        "Host: %zz:80\r\n",
     ];
     let good = [
         "",

@@ -146,6 +146,19 @@ fn when_none_is_idle_there_is_503_at_once() {
 }
 
 #[test]
+fn when_none_is_idle_one_that_has_its_last_answer_makes_room() {
+    let vigie = serve("max_connections: 2\nrequest_timeout: 1h");
+    let mut busy = busy(&vigie);
+    let mut refused = vigie.connect();
+    assert_eq!(
+        refused.send(b"GET x HTTP/1.1\r\n\r\n").receive().status,
+        400
+    );
+    assert!(works(&mut idle(&vigie)));
+    assert_eq!(busy.send(b"hello").receive().status, 405);
+}
+
+#[test]
 fn everyone_who_finds_no_room_is_told_so() {
     let vigie = serve("max_connections: 1\nrequest_timeout: 1h");
     let mut busy = busy(&vigie);
@@ -235,6 +248,25 @@ fn a_client_that_takes_nothing_is_dropped() {
     wait_until("it is dropped", || vigie.count("fd") == before);
     let taken = connection.drain();
     assert!(taken < OFTEN * size, "{taken} of {}", OFTEN * size);
+}
+
+#[test]
+fn of_a_client_that_took_nothing_the_system_keeps_nothing() {
+    let vigie = serve_large("write_timeout: 300ms");
+    let (_deaf, _) = ask_often(&vigie);
+    // In /proc/net/tcp: the number of a line, the local address, the remote one, the state.
+    let port = format!("0100007F:{:04X}", vigie.port());
+    let states = || {
+        let table = fs::read_to_string("/proc/net/tcp").unwrap();
+        let rows = table.lines().map(|row| row.split_ascii_whitespace());
+        let ours = rows
+            .filter_map(|mut row| (row.nth(1)? == port).then(|| row.nth(1).map(str::to_owned))?);
+        ours.collect::<Vec<_>>()
+    };
+    const LISTENS: &str = "0A";
+    wait_until("only the listening socket is left", || {
+        states() == [LISTENS]
+    });
 }
 
 #[test]
@@ -347,6 +379,23 @@ fn a_list_that_stays_the_same_is_there_once_however_many_have_not_taken_it() {
     }
     let grown = resident(&vigie).saturating_sub(before);
     assert!(grown < 100 * 64, "{grown} KiB");
+}
+
+#[test]
+fn who_is_told_that_a_request_is_too_large_holds_none_of_it_any_more() {
+    const CLIENTS: usize = 300;
+    let vigie = serve("");
+    let target = format!("GET /{} HTTP/1.1\r\n", "a".repeat(20_000));
+    let told = || {
+        let mut connection = vigie.connect();
+        assert_eq!(connection.send(target.as_bytes()).receive().status, 414);
+        connection
+    };
+    let _first = told();
+    let before = resident(&vigie);
+    let _others: Vec<_> = (0..CLIENTS).map(|_| told()).collect();
+    let grown = resident(&vigie).saturating_sub(before);
+    assert!(grown < CLIENTS * 8, "{grown} KiB");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -35,6 +35,14 @@ fn make_it_talk(vigie: &Vigie) {
     assert_eq!(vigie.reload().status, 200);
     vigie.setup.write_services("one: {fil: one.txt}");
     assert_eq!(vigie.reload().status, 500);
+}
+
+/// The line with zeros for its time.
+fn dateless(line: &str) -> String {
+    let end = line.find('Z').unwrap();
+    let begin = end - "0000-00-00T00:00:00.000".len();
+    let zeros = line[begin..end].replace(|c: char| c.is_ascii_digit(), "0");
+    format!("{}{zeros}{}", &line[..begin], &line[end..])
 }
 
 /// Whether a line begins with a moment in UTC as RFC 3339 has it.
@@ -206,6 +214,63 @@ fn a_failure_and_its_end_and_an_empty_list_and_its_end_are_said_once() {
 }
 
 #[test]
+fn what_becomes_of_a_service_is_said_with_its_name_and_its_source_as_fields() {
+    let vigie = Setup::services("flaky: {file: flaky.txt, cache_ttl: 0s}")
+        .top("log: {level: debug, format: json}")
+        .file("flaky.txt", "10.0.0.1\n")
+        .start();
+    let lists = [
+        "10.0.0.1\n",
+        "bad line\n",
+        "10.0.0.2\n",
+        "# nobody\n",
+        "10.0.0.3\n10.0.0.4\n",
+    ];
+    for list in lists {
+        vigie.setup.write("flaky.txt", list);
+        vigie.list("flaky");
+    }
+    let folder = vigie.setup.path("").display().to_string();
+    vigie.log.wait_for("lists 2 endpoints again");
+    let told: Vec<_> = vigie
+        .log
+        .lines()
+        .iter()
+        .filter(|line| line.contains("\"service\":"))
+        .map(|line| {
+            let line = line.replace(&folder, "");
+            let (_, rest) = line.split_once("Z\",").unwrap();
+            let (begin, end) = rest.split_once(" in ").unwrap_or((rest, ""));
+            match end.split_once(": ") {
+                Some((_, end)) => format!("{begin} in ...: {end}"),
+                None => rest.to_owned(),
+            }
+        })
+        .collect();
+    let (service, read) = (
+        "\"service\":\"flaky\",\"source\":\"file\"}",
+        "\"level\":\"debug\",\"message\":\"service flaky: read in ...: ",
+    );
+    let info = "\"level\":\"info\",\"message\":\"service flaky: ";
+    assert_eq!(
+        told,
+        [
+            format!("{read}1 endpoint\",{service}"),
+            format!("{read}failed\",{service}"),
+            format!(
+                "{info}file flaky.txt: line 1: what follows the address is not one weight from 0 to 4294967295: \\\"bad line\\\"\",{service}"
+            ),
+            format!("{read}1 endpoint\",{service}"),
+            format!("{info}its source answers again, after 0 s\",{service}"),
+            format!("{read}0 endpoints\",{service}"),
+            format!("{info}its source lists no endpoints now\",{service}"),
+            format!("{read}2 endpoints\",{service}"),
+            format!("{info}lists 2 endpoints again\",{service}"),
+        ]
+    );
+}
+
+#[test]
 fn the_start_and_a_reload_say_what_there_is() {
     let vigie =
         Setup::services("one: {file: a.txt}\ntwo: {file: a.txt}\nsame: {file: a.txt}").start();
@@ -307,8 +372,8 @@ fn a_file_system_that_hangs_under_the_log_stops_nothing() {
     stop_soon(&mut vigie);
 }
 
-#[test]
-fn a_terminal_that_nobody_reads_does_not_stop_the_server() {
+/// A terminal: the side of whoever looks at it, and that of a program.
+fn terminal() -> (File, File) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -318,6 +383,40 @@ fn a_terminal_that_nobody_reads_does_not_stop_the_server() {
         .custom_flags(OFlags::NOCTTY.bits().try_into().unwrap())
         .open(OsStr::from_bytes(name.to_bytes()))
         .unwrap();
+    (terminal.into(), stderr)
+}
+
+#[test]
+fn a_terminal_gets_colours_unless_nobody_wants_them() {
+    for (shell, format, coloured) in [
+        ("export TERM=xterm; unset NO_COLOR", "text", true),
+        ("export TERM=xterm NO_COLOR=", "text", true),
+        ("export TERM=xterm NO_COLOR=1", "text", false),
+        ("export TERM=dumb; unset NO_COLOR", "text", false),
+        ("export TERM=xterm; unset NO_COLOR", "json", false),
+    ] {
+        let (seen, stderr) = terminal();
+        let setup = quiet(&format!("log: {{format: {format}}}")).after(shell);
+        let mut vigie = setup.start_logging_to(stderr.into());
+        assert_eq!(vigie.stop(), Some(0));
+        let mut lines = io::BufReader::new(seen).lines();
+        let line = lines.next().unwrap().unwrap();
+        let begin = match coloured {
+            true => {
+                "\u{1b}[2m0000-00-00T00:00:00.000Z\u{1b}[0m \u{1b}[32mINFO \u{1b}[0m listening on "
+            }
+            false if format == "json" => {
+                "{\"time\":\"0000-00-00T00:00:00.000Z\",\"level\":\"info\",\"message\":\"listening on "
+            }
+            false => "0000-00-00T00:00:00.000Z INFO  listening on ",
+        };
+        assert_eq!(dateless(&line)[..begin.len()], *begin, "{shell} {format}");
+    }
+}
+
+#[test]
+fn a_terminal_that_nobody_reads_does_not_stop_the_server() {
+    let (_terminal, stderr) = terminal();
     let mut vigie = quiet("log: {level: trace}").start_logging_to(stderr.into());
     make_it_babble(&vigie);
     make_it_talk(&vigie);

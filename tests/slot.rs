@@ -6,7 +6,7 @@ use std::time::Duration;
 use smol::channel::{Receiver, Sender, unbounded};
 use smol::{Executor, Task};
 use vigie::clock::Clock;
-use vigie::slot::{Given, Policy, Runtime, Slot, Stale};
+use vigie::slot::{Given, Part, Policy, Runtime, Slot, Stale};
 
 type Outcome = Result<&'static str, &'static str>;
 type Answer = Result<Given<&'static str, &'static str>, &'static str>;
@@ -96,14 +96,26 @@ impl Lab {
     fn read(&self, list: &'static str) {
         let asked = self.ask();
         self.end(Ok(list));
-        assert_eq!(self.answer(asked), fresh(list, NEVER));
+        assert_eq!(self.answer(asked), given(list, Part::Began));
     }
 }
 
-fn fresh(value: &'static str, age: Duration) -> Answer {
+/// A fresh list that was kept.
+fn kept(value: &'static str, age: Duration) -> Answer {
     Ok(Given {
         value,
         age,
+        part: Part::None,
+        stale: None,
+    })
+}
+
+/// The list of a read that has just ended.
+fn given(value: &'static str, part: Part) -> Answer {
+    Ok(Given {
+        value,
+        age: NEVER,
+        part,
         stale: None,
     })
 }
@@ -117,6 +129,7 @@ fn stale(
     Ok(Given {
         value,
         age,
+        part: Part::Began,
         stale: Some(Stale { past_ttl, reason }),
     })
 }
@@ -127,15 +140,15 @@ fn a_list_is_kept_for_its_ttl_from_the_end_of_its_read() {
     let asked = lab.ask();
     lab.advance(3 * SECOND);
     lab.end(Ok("a"));
-    assert_eq!(lab.answer(asked), fresh("a", NEVER));
+    assert_eq!(lab.answer(asked), given("a", Part::Began));
     lab.advance(5 * SECOND - Duration::from_nanos(1));
     assert_eq!(
         lab.answer_now(),
-        fresh("a", 5 * SECOND - Duration::from_nanos(1))
+        kept("a", 5 * SECOND - Duration::from_nanos(1))
     );
     lab.advance(Duration::from_nanos(1));
     lab.read("b");
-    assert_eq!(lab.answer_now(), fresh("b", NEVER));
+    assert_eq!(lab.answer_now(), kept("b", NEVER));
 }
 
 #[test]
@@ -145,7 +158,7 @@ fn with_a_ttl_of_nothing_only_a_read_under_way_is_shared() {
     lab.end(Ok("a"));
     assert_eq!(
         (lab.answer(first), lab.answer(second)),
-        (fresh("a", NEVER), fresh("a", NEVER))
+        (given("a", Part::Began), given("a", Part::Joined))
     );
     lab.read("b");
     lab.read("c");
@@ -158,12 +171,13 @@ fn ten_thousand_requests_wait_for_one_read() {
         let asked: Vec<_> = (0..10_000).map(|_| lab.ask()).collect();
         lab.end(outcome);
         lab.nothing_is_read();
-        let want = outcome.map(|value| Given {
-            value,
-            age: NEVER,
-            stale: None,
-        });
-        for asked in asked {
+        for (index, asked) in asked.into_iter().enumerate() {
+            let part = if index == 0 {
+                Part::Began
+            } else {
+                Part::Joined
+            };
+            let want = outcome.and_then(|list| given(list, part));
             assert_eq!(lab.answer(asked), want);
         }
     }
@@ -190,8 +204,13 @@ fn whoever_leaves_when_its_answer_is_there_keeps_it_from_nobody() {
         let (_, staying): (Vec<_>, Vec<_>) =
             asked.into_iter().enumerate().partition(|(i, _)| leaves(*i));
         lab.settle();
-        for (_, asked) in staying {
-            assert_eq!(lab.answer(asked), fresh("a", NEVER));
+        for (index, asked) in staying {
+            let part = if index == 0 {
+                Part::Began
+            } else {
+                Part::Joined
+            };
+            assert_eq!(lab.answer(asked), given("a", part));
         }
     }
 }
@@ -218,7 +237,7 @@ fn a_read_goes_on_and_is_kept_when_everyone_has_gone_away() {
     drop(second);
     lab.settle();
     lab.end(Ok("a"));
-    assert_eq!(lab.answer_now(), fresh("a", NEVER));
+    assert_eq!(lab.answer_now(), kept("a", NEVER));
 }
 
 #[test]
@@ -228,7 +247,7 @@ fn the_first_request_may_go_away_and_the_others_have_their_answer() {
     drop(first);
     lab.settle();
     lab.end(Ok("a"));
-    assert_eq!(lab.answer(second), fresh("a", NEVER));
+    assert_eq!(lab.answer(second), given("a", Part::Joined));
 }
 
 #[test]
@@ -257,7 +276,7 @@ fn fresh_is_tried_first_and_a_good_read_is_never_hidden() {
     lab.read("a");
     lab.advance(6 * SECOND);
     lab.read("b");
-    assert_eq!(lab.answer_now(), fresh("b", NEVER));
+    assert_eq!(lab.answer_now(), kept("b", NEVER));
 }
 
 #[test]
@@ -277,8 +296,8 @@ fn while_a_list_may_stand_in_a_request_waits_a_second_and_the_read_goes_on() {
         "it has waited for half a second only"
     );
     lab.end(Ok("b"));
-    assert_eq!(lab.answer(second), fresh("b", NEVER));
-    assert_eq!(lab.answer_now(), fresh("b", NEVER));
+    assert_eq!(lab.answer(second), given("b", Part::Joined));
+    assert_eq!(lab.answer_now(), kept("b", NEVER));
 }
 
 #[test]
@@ -312,7 +331,7 @@ fn a_list_handed_over_only_stands_in() {
     lab.end(Err("down"));
     assert_eq!(lab.answer(asked), stale("a", SECOND, NEVER, Some("down")));
     lab.read("b");
-    assert_eq!(lab.answer_now(), fresh("b", NEVER));
+    assert_eq!(lab.answer_now(), kept("b", NEVER));
 }
 
 #[test]

@@ -39,14 +39,6 @@ impl Problem {
     pub(super) fn is_of_dead(&self) -> bool {
         matches!(self, Self::Silent | Self::Failed(_))
     }
-
-    fn is_silence(&self) -> bool {
-        match self {
-            Self::Silent => true,
-            Self::Cut(_, problem) => problem.is_silence(),
-            Self::Answered(_) | Self::Malformed(_) | Self::Failed(_) => false,
-        }
-    }
 }
 
 impl fmt::Display for Problem {
@@ -115,7 +107,7 @@ impl Failure {
         let is_vague =
             |problem: &Problem| !matches!(problem, Problem::Failed(_)) && !problem.is_refusal();
         let kind = match () {
-            () if any(Problem::is_silence) => Kind::TimedOut,
+            () if any(|problem| *problem == Problem::Silent) => Kind::TimedOut,
             () if any(Problem::is_refusal) && !any(is_vague) => Kind::Refused,
             () => Kind::Failed,
         };

@@ -22,6 +22,8 @@ pub(super) const SITE: &str = "Sec-Fetch-Site";
 /// From Vigie's own page, or by no browser.
 pub(super) const OWN_SITE: &str = "same-origin";
 const OTHER_SITE: &str = "cross-site";
+/// About what the head of a response takes, in bytes.
+const HEAD: usize = 512;
 
 /// The bytes of a vetted request that asks for more than a list.
 pub(super) fn vetted_bytes(head: &Head<'_>) -> Vec<u8> {
@@ -50,7 +52,7 @@ pub(super) async fn bytes(mut response: Response, head_only: bool, fate: Fate) -
         response.insert_header("Connection", value);
     }
     let method = if head_only { Method::Head } else { Method::Get };
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(response.len().unwrap_or(0) + HEAD);
     let mut encoder = Encoder::new(response, method);
     // Both sides are memory, so this neither waits nor fails.
     let _ = encoder.read_to_end(&mut bytes).await;

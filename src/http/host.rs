@@ -11,8 +11,11 @@ pub(super) fn is_authority(text: &str) -> bool {
         Some(_) => 0,
         None => text.bytes().take_while(|byte| is_host_byte(*byte)).count(),
     };
-    let rest = &text.as_bytes()[end..];
-    end > 0 && (rest.is_empty() || rest.strip_prefix(b":").is_some_and(is_port))
+    let (host, rest) = text.split_at(end);
+    let encoded = || host.split('%').skip(1).all(begins_with_hex_pair);
+    !host.is_empty()
+        && (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
+        && (!host.contains('%') || encoded())
 }
 
 /// Whether a browser sends it from Vigie's own page, or no browser does: other sites must not make a
@@ -66,12 +69,16 @@ fn split_port(text: &str) -> (&str, Option<&str>) {
 }
 
 /// Digits up to 65535, or nothing.
-fn is_port(port: &[u8]) -> bool {
+fn is_port(port: &str) -> bool {
     let add = |sum: u32, byte: &u8| {
         let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
         Some(sum * 10 + digit).filter(|sum| *sum <= u32::from(u16::MAX))
     };
-    port.iter().try_fold(0, add).is_some()
+    port.as_bytes().iter().try_fold(0, add).is_some()
+}
+
+fn begins_with_hex_pair(text: &str) -> bool {
+    matches!(text.as_bytes(), [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
 /// Unreserved characters, sub-delimiters and percent-encodings of a registered name.
@@ -115,6 +122,9 @@ mod tests {
             "a b",
             "a/b",
             "ü",
+            "a%",
+            "a%2",
+            "%zz",
         ] {
             assert!(!is_authority(bad), "{bad}");
         }

@@ -1,10 +1,12 @@
 //! A whole request that needs more than a look at what is kept, and its answer.
 
+use std::sync::Arc;
+
 use super::answer::{self, Asked, Fate};
 use super::head::{Head, Method};
 use super::outgoing::Outgoing;
 use super::refusal::Refusal;
-use super::route::{Errand, Route};
+use super::route::{Errand, Handler, Route};
 use super::shared::Shared;
 use super::{codec, errand};
 use crate::service::Listed;
@@ -16,6 +18,7 @@ const LONGEST_NAME: usize = 255;
 /// What is to be done for a request, and how the answer is to be sent.
 pub(super) struct Request {
     work: Work,
+    handler: Handler,
     /// Whether it asks by HEAD, so that no body follows.
     pub(super) head_only: bool,
     fate: Fate,
@@ -54,6 +57,7 @@ impl Request {
         };
         Self {
             work,
+            handler: Handler::at(head.path),
             head_only: head.method == Method::Head,
             fate,
             about,
@@ -64,6 +68,7 @@ impl Request {
     pub(super) fn refused(refusal: Refusal, head_only: bool) -> Self {
         Self {
             work: Work::Refuse(refusal),
+            handler: Handler::Other,
             head_only,
             fate: Fate::Close,
             about: None,
@@ -71,9 +76,10 @@ impl Request {
     }
 
     /// The answer, and what becomes of the connection after it.
-    pub(super) async fn answer(self, shared: &Shared) -> (Outgoing, Fate) {
+    pub(super) async fn answer(self, shared: &Arc<Shared>) -> (Outgoing, Fate) {
         let Self {
             work,
+            handler,
             head_only,
             fate,
             about,
@@ -92,7 +98,9 @@ impl Request {
                         if_none_match: if_none_match.as_deref(),
                         fate,
                     };
-                    log::debug!("{about}: {}", asked.status(&listed.value));
+                    let status = asked.status(&listed.value);
+                    shared.counts.add(handler, status);
+                    log::debug!("{about}: {status}");
                     return (send_list(&listed, asked, shared), fate);
                 }
                 Err(refusal) => Err(refusal),
@@ -102,6 +110,7 @@ impl Request {
         };
         let closes = shared.phase.is_closing() || result.as_ref().is_err_and(Refusal::closes);
         let response = result.unwrap_or_else(|refusal| refusal.response());
+        shared.counts.add(handler, response.status().into());
         log::debug!("{about}: {}", response.status());
         let fate = fate.unless(closes);
         (
@@ -131,7 +140,8 @@ async fn list(name: &str, named: bool, shared: &Shared) -> Result<Listed, Refusa
         }
     };
     let service = catalog.get(name).ok_or_else(missing)?;
-    service.get(&shared.runtime).await.map_err(Refusal::Source)
+    let answer = service.get(&shared.runtime, &shared.durations).await;
+    answer.map_err(Refusal::Source)
 }
 
 fn send_list(listed: &Listed, asked: Asked<'_>, shared: &Shared) -> Outgoing {

@@ -34,6 +34,68 @@ pub enum Errand {
     Live,
     /// Whether it is ready for traffic.
     Ready,
+    /// The page.
+    Page,
+    /// The metrics.
+    Metrics,
+}
+
+/// What answers at a path, as the metrics name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handler {
+    /// Lists.
+    Services,
+    /// Reloads.
+    Reload,
+    /// The page.
+    Page,
+    /// Whether the process answers.
+    Live,
+    /// Whether it is ready for traffic.
+    Ready,
+    /// Metrics.
+    Metrics,
+    /// Any other path, and what cannot be read.
+    Other,
+}
+
+impl Handler {
+    /// All of them, in their order.
+    pub const ALL: [Self; 7] = [
+        Self::Services,
+        Self::Reload,
+        Self::Page,
+        Self::Live,
+        Self::Ready,
+        Self::Metrics,
+        Self::Other,
+    ];
+
+    /// What answers at a path.
+    pub fn at(path: &str) -> Self {
+        match path {
+            "/services" => Self::Services,
+            "/reload" => Self::Reload,
+            "/" => Self::Page,
+            "/livez" | "/healthz" | "/-/healthy" => Self::Live,
+            "/readyz" | "/-/ready" => Self::Ready,
+            "/metrics" => Self::Metrics,
+            _ => Self::Other,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Services => "services",
+            Self::Reload => "reload",
+            Self::Page => "page",
+            Self::Live => "livez",
+            Self::Ready => "readyz",
+            Self::Metrics => "metrics",
+            Self::Other => "other",
+        }
+    }
 }
 
 /// The route of a request, or the reason why there is none.
@@ -44,8 +106,9 @@ pub fn route<'a>(head: &Head<'a>) -> Result<Route<'a>, Refusal> {
         _ if head.expectation == Expectation::Unknown => return Err(Refusal::Expectation),
         _ => {}
     }
-    match head.path {
-        "/services" => {
+    let errand = |errand| allow_get(head).map(|()| Route::Errand(errand));
+    match Handler::at(head.path) {
+        Handler::Services => {
             allow_get(head)?;
             let name = query::service_name(head.query)?.filter(|name| !name.is_empty());
             let named = name.is_some();
@@ -54,17 +117,20 @@ pub fn route<'a>(head: &Head<'a>) -> Result<Route<'a>, Refusal> {
                 named,
             })
         }
-        "/reload" if head.method == Method::Post => Ok(Route::Errand(Errand::Reload)),
-        "/reload" => Err(Refusal::WrongMethod { allow: "POST" }),
-        "/livez" | "/healthz" | "/-/healthy" => {
-            allow_get(head).map(|()| Route::Errand(Errand::Live))
-        }
-        "/readyz" | "/-/ready" => allow_get(head).map(|()| Route::Errand(Errand::Ready)),
+        Handler::Reload if head.method == Method::Post => Ok(Route::Errand(Errand::Reload)),
+        Handler::Reload => Err(Refusal::WrongMethod { allow: "POST" }),
+        Handler::Page => errand(Errand::Page),
+        Handler::Live => errand(Errand::Live),
+        Handler::Ready => errand(Errand::Ready),
+        Handler::Metrics => errand(Errand::Metrics),
         // The server as a whole (RFC 9110, section 9.3.7).
-        "*" => Err(Refusal::WrongMethod {
+        Handler::Other if head.path == "*" => Err(Refusal::WrongMethod {
             allow: "GET, HEAD, POST",
         }),
-        path => Err(Refusal::NoSuchPath(path[..path.len().min(SHOWN)].into())),
+        Handler::Other => {
+            let path = head.path;
+            Err(Refusal::NoSuchPath(path[..path.len().min(SHOWN)].into()))
+        }
     }
 }
 

@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::answer::Date;
+use super::counts::Counts;
 use super::limits::MAX_HEAD;
 use super::seats::Seats;
 use crate::catalog::Current;
-use crate::reload::Reloader;
+use crate::metrics::Histograms;
+use crate::reload::{Reloader, Status};
 use crate::slot::Runtime;
 
 /// What all connections share.
@@ -24,6 +26,12 @@ pub struct Shared {
     pub phase: Phase,
     /// Room for one turn of one connection, so that an idle one holds no buffer.
     pub scratch: Mutex<Scratch>,
+    /// Answers by handler and status.
+    pub counts: Counts,
+    /// How long reads take, by the kind of their source.
+    pub durations: Arc<Histograms>,
+    /// How the last reload went.
+    pub reloads: Arc<Status>,
 }
 
 impl Shared {

@@ -2,6 +2,7 @@
 
 mod writer;
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use log::kv::{Key, Value, VisitSource};
@@ -26,14 +27,27 @@ pub enum Format {
     Json,
 }
 
+/// The form of a line.
+#[derive(Clone, Copy)]
+enum Style {
+    Plain,
+    Coloured,
+    Json,
+}
+
 /// Writes records from now on. A second call changes nothing.
 pub fn start(level: LevelFilter, format: Format) {
+    let style = match format {
+        Format::Text if shows_colour() => Style::Coloured,
+        Format::Text => Style::Plain,
+        Format::Json => Style::Json,
+    };
     let tell_lost = move |lost| {
         let message = format!("{} lost", count(lost, "log line"));
-        line(format, Level::Warn, message, &[])
+        line(style, Level::Warn, message, &[])
     };
     let writer = Box::leak(Box::new(Writer::new(tell_lost)));
-    let logger = Box::leak(Box::new(Logger { format, writer }));
+    let logger = Box::leak(Box::new(Logger { style, writer }));
     if log::set_logger(logger).is_ok() {
         log::set_max_level(level);
     }
@@ -45,8 +59,17 @@ pub fn finish() {
     log::logger().flush();
 }
 
+/// Whether standard error is a terminal that shows colours, and nobody wants none
+/// (<https://no-color.org>).
+fn shows_colour() -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    std::io::stderr().is_terminal()
+        && set("NO_COLOR").is_none()
+        && set("TERM").is_some_and(|term| term != "dumb")
+}
+
 struct Logger {
-    format: Format,
+    style: Style,
     writer: &'static Writer,
 }
 
@@ -64,7 +87,7 @@ impl Log for Logger {
         let _ = record.key_values().visit(&mut fields);
         let message = record.args().to_string();
         self.writer
-            .push(line(self.format, record.level(), message, &fields.0));
+            .push(line(self.style, record.level(), message, &fields.0));
     }
 
     fn flush(&self) {
@@ -72,16 +95,18 @@ impl Log for Logger {
     }
 }
 
-fn line(format: Format, level: Level, message: String, fields: &[(String, String)]) -> String {
+fn line(style: Style, level: Level, message: String, fields: &[(String, String)]) -> String {
     let time = humantime::format_rfc3339_millis(clock::date()).to_string();
-    match format {
-        Format::Text => {
-            cut(
-                format!("{time} {level:<5} {}", escaped(&message)),
-                LONGEST - 1,
-            ) + "\n"
+    let text = |begin: String| cut(format!("{begin} {}", escaped(&message)), LONGEST - 1) + "\n";
+    match style {
+        Style::Plain => text(format!("{time} {level:<5}")),
+        Style::Coloured => {
+            let colour = colour(level);
+            text(format!(
+                "\x1b[2m{time}\x1b[0m \x1b[{colour}m{level:<5}\x1b[0m"
+            ))
         }
-        Format::Json => {
+        Style::Json => {
             let line = json_line(&time, level, &cut(message.clone(), LONGEST * 3 / 4), fields);
             // Escaping can make six bytes of one.
             match line.len() <= LONGEST {
@@ -89,6 +114,17 @@ fn line(format: Format, level: Level, message: String, fields: &[(String, String
                 false => json_line(&time, level, &cut(message, LONGEST / 8), &[]),
             }
         }
+    }
+}
+
+/// The number of a colour (ECMA-48, section 8.3.117).
+fn colour(level: Level) -> u8 {
+    match level {
+        Level::Error => 31,
+        Level::Warn => 33,
+        Level::Info => 32,
+        Level::Debug => 36,
+        Level::Trace => 35,
     }
 }
 

@@ -12,6 +12,7 @@ mod read;
 mod refusal;
 mod user;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,4 +42,18 @@ pub struct Kubernetes {
     pub family: Family,
     /// For the whole read, from reading the token to the last page.
     pub timeout: Duration,
+}
+
+/// As the short form has it; without the namespace where that is the cluster's to say.
+impl fmt::Display for Kubernetes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(namespace) = &self.namespace {
+            write!(f, "{namespace}/")?;
+        }
+        f.write_str(&self.service)?;
+        match &self.port {
+            Some(port) => write!(f, ":{port}"),
+            None => Ok(()),
+        }
+    }
 }

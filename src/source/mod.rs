@@ -97,6 +97,26 @@ impl Source {
         }
     }
 
+    /// The key that names its kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Kubernetes(_) => "kubernetes",
+            Self::Url(_) => "url",
+            Self::File(_) => "file",
+            Self::Dns(_) => "dns",
+        }
+    }
+
+    /// What is read, without user names, credentials and query strings, for everyone to see.
+    pub fn target(&self) -> String {
+        match self {
+            Self::Kubernetes(kubernetes) => kubernetes.to_string(),
+            Self::Url(url) => url.target.to_string(),
+            Self::File(file) => file.path.to_string_lossy().into_owned(),
+            Self::Dns(dns) => dns.name.to_string(),
+        }
+    }
+
     /// Whether both read the same place, though perhaps with other limits: then a read of one that
     /// hangs holds up the other.
     pub fn is_at_the_place_of(&self, other: &Self) -> bool {

@@ -9,7 +9,6 @@ use crate::endpoint::Endpoint;
 
 /// The media type of a list.
 pub const MEDIA_TYPE: &str = "application/json";
-
 /// Arrays and objects within each other, in fields that mean nothing here.
 pub const DEEPEST: usize = 64;
 

@@ -5,8 +5,11 @@
 
 mod turn;
 
+use std::future::{Future, poll_fn};
 use std::io::ErrorKind;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use rustix::io::Errno;
@@ -41,18 +44,28 @@ struct Connection {
     wait: Wait,
 }
 
+/// What a connection that waits for bytes gets.
+enum More {
+    /// Bytes or the end of the stream; false when it is broken.
+    Come(bool),
+    /// Its time is up.
+    Late,
+}
+
 /// Serves a connection until either side ends it.
 pub(super) async fn serve(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) {
     let mut connection = Connection::new(stream, shared, seat);
+    connection.take_seat().await;
     while connection.next().await {}
 }
 
 /// Tells a connection that there is no room for it.
 pub(super) async fn refuse(stream: Arc<Stream>, shared: Arc<Shared>, seat: Seat) {
     let mut connection = Connection::new(stream, shared, seat);
-    connection
-        .work(Request::refused(Refusal::TooManyConnections, false))
-        .await;
+    let full = Request::refused(Refusal::TooManyConnections, false);
+    if let Some(Fate::Close) = connection.work(full).await {
+        connection.finish().await;
+    }
 }
 
 impl Drop for Connection {
@@ -74,11 +87,28 @@ impl Connection {
         }
     }
 
+    /// Leaves word how to wake this connection when it is late.
+    async fn take_seat(&self) {
+        poll_fn(|context| {
+            self.shared.seats.take(self.seat, context.waker().clone());
+            Poll::Ready(())
+        })
+        .await;
+    }
+
     /// One turn and the wait after it; whether another follows.
     async fn next(&mut self) -> bool {
         // What is rare is boxed, so that a connection at rest stays small.
         match self.turn() {
-            Turn::Read => self.stream.readable().await.is_ok(),
+            Turn::Read => match self.more().await {
+                More::Come(readable) => readable,
+                More::Late => {
+                    let head_only = self.asks_for_head();
+                    let sent = Box::pin(self.work(Request::refused(Refusal::TooSlow, head_only)));
+                    let sent = sent.await;
+                    self.after_answer(sent).await
+                }
+            },
             Turn::Yield => {
                 smol::future::yield_now().await;
                 true
@@ -86,26 +116,49 @@ impl Connection {
             Turn::Continue => Box::pin(self.send(Outgoing::whole(CONTINUE.to_vec()))).await,
             Turn::Write(outgoing, fate) => {
                 self.wait_for(Wait::Write, self.now());
-                let goes_on = Box::pin(self.finish_answer(outgoing, fate)).await;
-                self.after_answer(goes_on).await
+                let sent = Box::pin(self.send(outgoing)).await.then_some(fate);
+                self.after_answer(sent).await
             }
             Turn::Work(request) => {
-                let goes_on = Box::pin(self.work(request)).await;
-                self.after_answer(goes_on).await
+                let sent = Box::pin(self.work(request)).await;
+                self.after_answer(sent).await
             }
             Turn::Finish => Box::pin(self.finish()).await,
             Turn::Gone => false,
         }
     }
 
-    /// The wait for the next request begins now; and what is ready at once would never let the others
-    /// have a turn.
-    async fn after_answer(&mut self, goes_on: bool) -> bool {
-        if goes_on && !self.unread {
-            self.wait_for(Wait::Idle, self.now());
+    /// Waits for bytes, or for the end of the time for them.
+    async fn more(&self) -> More {
+        let mut readable = self.stream.readable();
+        let mut woken = false;
+        poll_fn(|context| match Pin::new(&mut readable).poll(context) {
+            Poll::Ready(outcome) => Poll::Ready(More::Come(outcome.is_ok())),
+            // Only who is woken may be late; who has just begun to wait is spared a look.
+            Poll::Pending if woken && self.shared.seats.is_late(self.seat) => {
+                Poll::Ready(More::Late)
+            }
+            Poll::Pending => {
+                woken = true;
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    /// Once an answer is out the wait for the next request begins, or the end. What is ready at once would
+    /// never let the others have a turn.
+    async fn after_answer(&mut self, sent: Option<Fate>) -> bool {
+        match sent {
+            None => return false,
+            Some(Fate::Close) => return Box::pin(self.finish()).await,
+            Some(Fate::Kept | Fate::KeptOld) if !self.unread => {
+                self.wait_for(Wait::Idle, self.now());
+            }
+            Some(Fate::Kept | Fate::KeptOld) => {}
         }
         smol::future::yield_now().await;
-        goes_on
+        true
     }
 
     fn wait_for(&mut self, wait: Wait, now: Instant) {
@@ -113,18 +166,12 @@ impl Connection {
         self.shared.seats.wait(self.seat, wait, now);
     }
 
-    /// Answers a request that needs more than a look at what is kept; whether the connection goes on.
-    async fn work(&mut self, request: Request) -> bool {
+    /// Answers a request that needs more than a look at what is kept; what becomes of the connection, when
+    /// the answer could be sent.
+    async fn work(&mut self, request: Request) -> Option<Fate> {
         self.wait_for(Wait::Answer, self.now());
         let (outgoing, fate) = request.answer(&self.shared).await;
-        self.finish_answer(outgoing, fate).await
-    }
-
-    async fn finish_answer(&mut self, outgoing: Outgoing, fate: Fate) -> bool {
-        match self.send(outgoing).await {
-            true if fate == Fate::Close => self.finish().await,
-            sent => sent,
-        }
+        self.send(outgoing).await.then_some(fate)
     }
 
     /// Sends an answer to its end; whether that succeeded.
@@ -155,6 +202,7 @@ impl Connection {
     /// reset it (RFC 9112, section 9.6).
     async fn finish(&mut self) -> bool {
         let _ = rustix::net::shutdown(&self.stream, Shutdown::Write);
+        self.input = Box::default();
         self.wait_for(Wait::Linger, self.now());
         let mut left = MAX_LINGER;
         while left > 0 {

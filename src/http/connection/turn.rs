@@ -12,7 +12,7 @@ use crate::http::head::{Expectation, Head, Method};
 use crate::http::outgoing::{self, Outgoing};
 use crate::http::refusal::Refusal;
 use crate::http::request::{Request, describe};
-use crate::http::route::{Route, route};
+use crate::http::route::{Handler, Route, route};
 use crate::http::seats::Wait;
 use crate::http::shared::Scratch;
 use crate::service::Listed;
@@ -20,6 +20,9 @@ use crate::service::Listed;
 /// So many answers a turn; then the other connections have theirs. A thousand clients that ask without
 /// end hold up each other's answers by a thousand turns.
 const ANSWERS_A_TURN: usize = 2;
+
+/// So many bytes of a body a turn, for the same reason.
+const BODY_A_TURN: usize = 4096;
 
 /// What a turn ends with.
 pub(super) enum Turn {
@@ -71,7 +74,12 @@ impl Connection {
         let mut filled = self.input.len();
         input[..filled].copy_from_slice(&self.input);
         if !self.unread {
-            match rustix::net::recv(&self.stream, &mut input[filled..], RecvFlags::empty()) {
+            let room = match self.begun {
+                // Of a body little is read a turn: each of its bytes may cost a step.
+                Some(_) => input.len().min(filled + BODY_A_TURN),
+                None => input.len(),
+            };
+            match rustix::net::recv(&self.stream, &mut input[filled..room], RecvFlags::empty()) {
                 Ok((_, 0)) => return self.ended(),
                 Ok((_, count)) => filled += count,
                 Err(error) if is_passing(error) => return self.settle(now, 0),
@@ -103,16 +111,17 @@ impl Connection {
 
     /// Nothing more will come.
     fn ended(&mut self) -> Turn {
-        let begun = self.begun.take().map(|begun| begun.request.head_only);
-        let head_only = begun.unwrap_or(guard::asks_for_head(&self.input));
-        if matches!(self.wait, Wait::First | Wait::Request) && self.shared.seats.is_late(self.seat)
-        {
-            Turn::Work(Request::refused(Refusal::TooSlow, head_only))
-        } else if begun.is_some() || guard::has_begun(&self.input) {
-            Turn::Work(Request::refused(Refusal::CutShort, head_only))
+        if self.begun.is_some() || guard::has_begun(&self.input) {
+            Turn::Work(Request::refused(Refusal::CutShort, self.asks_for_head()))
         } else {
             Turn::Gone
         }
+    }
+
+    /// Whether the request that has begun asks for no body.
+    pub(super) fn asks_for_head(&self) -> bool {
+        let begun = self.begun.as_ref().map(|begun| begun.request.head_only);
+        begun.unwrap_or(guard::asks_for_head(&self.input))
     }
 
     /// Waits for the rest of a request, or for another one.
@@ -154,15 +163,18 @@ impl Connection {
                     if_none_match: head.if_none_match,
                     fate,
                 };
-                log::debug!(
-                    "{}: {}, kept",
-                    describe(&head, &routed),
-                    asked.status(&listed.value)
-                );
+                let status = asked.status(&listed.value);
+                self.shared.counts.add(Handler::Services, status);
+                log::debug!("{}: {status}, kept", describe(&head, &routed));
                 match self.answer_at_once(asked, &listed, desk) {
                     Turn::Read => continue,
                     turn => return turn,
                 }
+            }
+            if head.expectation == Expectation::Unknown && head.framing != Framing::None {
+                // Whether the body will come nobody can tell (RFC 9110, section 10.1.1).
+                let head_only = head.method == Method::Head;
+                return Turn::Work(Request::refused(Refusal::Expectation, head_only));
             }
             let (body, expects) = (
                 Body::new(head.framing),

@@ -1,17 +1,17 @@
 //! Who is connected, and for how long each may wait.
 //!
 //! A connection waits for its socket only. Whoever waits too long, or must make room, has its socket
-//! shut down from here, and sees the end of its stream. So a connection needs no timer of its own:
-//! each kind of wait has one length, and the connections in it stand in a queue by the moment at which
-//! they came.
+//! shut down from here, and sees the end of its stream; who is late with a request is woken, to be told
+//! so. So a connection needs no timer of its own: each kind of wait has one length, and the connections
+//! in it stand in a queue by the moment at which they came.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use async_io::Async;
 use event_listener::Event;
-use rustix::net::Shutdown;
 use smol::future::FutureExt;
 
 use crate::clock::Clock;
@@ -23,10 +23,8 @@ use state::{Standing, State, Taken};
 /// A connected socket, TCP or unix.
 pub type Stream = Async<OwnedFd>;
 
-/// How long a refused client may take to read why.
+/// How long a client that is sent away may take to read why.
 const LINGER: Duration = Duration::from_secs(2);
-/// So many connections beyond the limit are kept open until they have read that it is reached.
-pub const MAX_REFUSED: usize = 64;
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +48,8 @@ pub enum Wait {
 pub struct Limits {
     /// Connections at once.
     pub connections: usize,
+    /// Beyond them, those that are kept open until they have read that the limit is reached.
+    pub refused: usize,
     /// From accept or the first byte to the last of a request.
     pub request: Duration,
     /// From one byte taken to the next.
@@ -99,7 +99,7 @@ impl Seats {
     pub fn admit(&self, stream: Arc<Stream>, now: Instant) -> Admission {
         let mut state = self.state();
         let room = state.counted < self.limits.connections || state.make_room();
-        if !room && state.refused >= MAX_REFUSED && !state.forget_refused() {
+        if !room && state.refused >= self.limits.refused && !state.forget_refused() {
             return Admission::Dropped;
         }
         let (standing, wait) = if room {
@@ -116,6 +116,7 @@ impl Seats {
             after: None,
             standing,
             late: false,
+            waker: None,
         };
         let key = state.seats.insert(taken);
         state.enqueue(key);
@@ -124,6 +125,13 @@ impl Seats {
             Admission::Welcome(Seat(key))
         } else {
             Admission::Refused(Seat(key))
+        }
+    }
+
+    /// The connection is there, and is woken by this when it is late.
+    pub fn take(&self, seat: Seat, waker: Waker) {
+        if let Some(taken) = self.state().seats.get_mut(seat.0) {
+            taken.waker = Some(waker);
         }
     }
 
@@ -154,7 +162,7 @@ impl Seats {
         }
     }
 
-    /// Whether the stream of the connection has ended because its request took too long.
+    /// Whether the request of the connection took too long.
     pub fn is_late(&self, seat: Seat) -> bool {
         self.state()
             .seats
@@ -199,7 +207,7 @@ impl Seats {
             .map(|(key, _)| key)
             .collect();
         for key in keys {
-            state.dismiss(key, Shutdown::Both);
+            state.dismiss(key);
         }
     }
 

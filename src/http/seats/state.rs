@@ -1,9 +1,10 @@
 //! The seats, and the queues that those who wait stand in.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::task::Waker;
+use std::time::{Duration, Instant};
 
-use rustix::net::{RecvFlags, Shutdown};
+use rustix::net::{RecvFlags, Shutdown, sockopt};
 use slab::Slab;
 
 use super::{Stream, Wait};
@@ -32,6 +33,7 @@ pub(super) struct Taken {
     pub(super) after: Option<usize>,
     pub(super) standing: Standing,
     pub(super) late: bool,
+    pub(super) waker: Option<Waker>,
 }
 
 impl Taken {
@@ -77,15 +79,17 @@ impl State {
         self.seats.get(key).map(|taken| (key, taken.since))
     }
 
-    /// Hangs up on the connection that has had no request for the longest time.
+    /// Hangs up on the connection that has had no request for the longest time, or else on one that has
+    /// its last answer.
     pub(super) fn make_room(&mut self) -> bool {
         let waits = [Wait::First, Wait::Idle]
             .into_iter()
             .filter_map(|wait| self.first_idle(wait));
-        let Some((key, _)) = waits.min_by_key(|(_, since)| *since) else {
+        let idle = waits.min_by_key(|(_, since)| *since).map(|(key, _)| key);
+        let Some(key) = idle.or_else(|| self.first_lingering(Standing::Served)) else {
             return false;
         };
-        self.dismiss(key, Shutdown::Both);
+        self.dismiss(key);
         true
     }
 
@@ -103,15 +107,23 @@ impl State {
 
     /// Hangs up on who was told longest ago that there is no room.
     pub(super) fn forget_refused(&mut self) -> bool {
+        let told = self.first_lingering(Standing::Refused);
+        if let Some(key) = told {
+            self.dismiss(key);
+        }
+        told.is_some()
+    }
+
+    /// Who has had the last answer for the longest time.
+    fn first_lingering(&self, standing: Standing) -> Option<usize> {
         let mut place = self.queues[Wait::Linger as usize].first;
         while let Some((key, taken)) = place.and_then(|key| Some((key, self.seats.get(key)?))) {
-            if taken.standing == Standing::Refused {
-                self.dismiss(key, Shutdown::Both);
-                return true;
+            if taken.standing == standing {
+                return Some(key);
             }
             place = taken.after;
         }
-        false
+        None
     }
 
     pub(super) fn expire(&mut self, key: usize, now: Instant) {
@@ -122,11 +134,19 @@ impl State {
             // Who is late with a request can still be told so; who just sits there is closed.
             Wait::First | Wait::Request => {
                 taken.late = true;
-                self.dismiss(key, Shutdown::Read);
+                if let Some(waker) = taken.waker.take() {
+                    waker.wake();
+                }
+                self.change(key, Wait::Answer, now);
             }
             // Its request came in the nick of time.
             Wait::Idle if !taken.is_idle() => self.change(key, Wait::Idle, now),
-            _ => self.dismiss(key, Shutdown::Both),
+            Wait::Write => {
+                // The system would keep for minutes what a client does not take.
+                let _ = sockopt::set_socket_linger(&taken.stream, Some(Duration::ZERO));
+                self.dismiss(key);
+            }
+            _ => self.dismiss(key),
         }
     }
 
@@ -140,19 +160,18 @@ impl State {
     }
 
     /// Ends the stream of a connection, which then leaves by itself: at once, or when its answer is out.
-    pub(super) fn dismiss(&mut self, key: usize, how: Shutdown) {
-        self.unlink(key);
+    pub(super) fn dismiss(&mut self, key: usize) {
+        let Some(since) = self.seats.get(key).map(|taken| taken.since) else {
+            return;
+        };
+        self.change(key, Wait::Answer, since);
         let Some(taken) = self.seats.get_mut(key) else {
             return;
         };
-        taken.wait = Wait::Answer;
         // A socket that is gone already needs no shutdown.
-        let _ = rustix::net::shutdown(&taken.stream, how);
-        if how == Shutdown::Both {
-            let standing = std::mem::replace(&mut taken.standing, Standing::ToldToLeave);
-            self.uncount(standing);
-        }
-        self.enqueue(key);
+        let _ = rustix::net::shutdown(&taken.stream, Shutdown::Both);
+        let standing = std::mem::replace(&mut taken.standing, Standing::ToldToLeave);
+        self.uncount(standing);
     }
 
     /// Puts a seat into the queue of its wait. Nearly always the end is its place.
