@@ -86,6 +86,20 @@ fn the_settings_say_which_namespace_port_and_family() {
 }
 
 #[test]
+fn the_page_and_the_metrics_name_the_service() {
+    let cluster = Cluster::start(|_| list(&["10.0.0.1"]));
+    let services =
+        "web: {kubernetes: {service: web, namespace: mine, port: http, kubeconfig: kube.yml}}";
+    let vigie = cluster.setup(services).start();
+    assert_eq!(vigie.list("web").status, 200);
+    let metric = r#"vigie_source_reads_total{service="web",source="kubernetes",result="ok"} 1"#;
+    assert!(vigie.get("/metrics").text().contains(metric));
+    let page = vigie.get("/");
+    assert_says(page.text(), &["kubernetes", "mine/web:http"]);
+    assert!(!page.text().contains("hunter2"));
+}
+
+#[test]
 fn no_slices_are_an_empty_list_and_so_are_the_slices_of_a_service_without_pods() {
     let asked = AtomicUsize::new(0);
     let cluster = Cluster::start(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
