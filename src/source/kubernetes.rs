@@ -3,6 +3,7 @@
 mod access;
 mod cluster;
 mod context;
+mod fields;
 mod keys;
 mod kubeconfig;
 mod pages;

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use kube::config::{AuthInfo, Cluster};
-use secrecy::ExposeSecret;
 
+use super::fields::{self, Cluster};
 use super::user::User;
 use crate::client::{Identity, ServerName, Target, Trusted, WrongIdentity};
 use crate::source::named_file;
@@ -47,17 +46,12 @@ impl Access {
     /// Reads a cluster and a user of a kubeconfig, and the files that they name.
     ///
     /// Errors: what cannot be used, without a secret.
-    pub(super) fn of(cluster: &Cluster, user: &AuthInfo) -> Result<Self, String> {
+    pub(super) fn of(cluster: &Cluster, user: &fields::User) -> Result<Self, String> {
         let server = server(cluster)?;
         let user_of = |wrong| format!("its user {wrong}");
         let trust = trust(cluster)?;
-        let server_name = cluster
-            .tls_server_name
-            .as_ref()
-            .filter(|name| !name.is_empty());
-        let server_name = server_name
-            .map(|name| ServerName::try_from(name.clone()))
-            .transpose();
+        let server_name = cluster.tls_server_name.clone();
+        let server_name = server_name.map(ServerName::try_from).transpose();
         Ok(Self {
             server,
             trust,
@@ -69,11 +63,7 @@ impl Access {
 }
 
 fn server(cluster: &Cluster) -> Result<String, String> {
-    if cluster
-        .proxy_url
-        .as_ref()
-        .is_some_and(|url| !url.is_empty())
-    {
+    if cluster.proxy_url.is_some() {
         return Err("its cluster has a proxy-url, and Vigie uses no proxy: remove it".into());
     }
     let server = cluster.server.as_deref().unwrap_or_default();
@@ -84,7 +74,7 @@ fn server(cluster: &Cluster) -> Result<String, String> {
 }
 
 fn trust(cluster: &Cluster) -> Result<Trust, String> {
-    if cluster.insecure_skip_tls_verify == Some(true) {
+    if cluster.insecure_skip_tls_verify {
         return Ok(Trust::Anyone);
     }
     let pem = pem(
@@ -101,17 +91,17 @@ fn trust(cluster: &Cluster) -> Result<Trust, String> {
     }
 }
 
-fn identity(user: &AuthInfo) -> Result<Option<(Pem, Pem)>, String> {
-    let key_data = user
-        .client_key_data
-        .as_ref()
-        .map(|data| data.expose_secret());
+fn identity(user: &fields::User) -> Result<Option<(Pem, Pem)>, String> {
     let certificate = pem(
         "client-certificate",
         user.client_certificate.as_deref(),
         user.client_certificate_data.as_deref(),
     )?;
-    let key = pem("client-key", user.client_key.as_deref(), key_data)?;
+    let key = pem(
+        "client-key",
+        user.client_key.as_deref(),
+        user.client_key_data.as_deref(),
+    )?;
     let (certificate, key) = match (certificate, key) {
         (None, None) => return Ok(None),
         (Some(certificate), Some(key)) => (certificate, key),
@@ -127,8 +117,7 @@ fn identity(user: &AuthInfo) -> Result<Option<(Pem, Pem)>, String> {
 
 /// What stands in the kubeconfig in base64, else in the file that it names.
 fn pem(key: &str, file: Option<&str>, data: Option<&str>) -> Result<Option<Pem>, String> {
-    let is_set = |text: &&str| !text.is_empty();
-    if let Some(data) = data.filter(is_set) {
+    if let Some(data) = data {
         let unbroken: String = data.split_ascii_whitespace().collect();
         let decoded = STANDARD.decode(unbroken);
         return match decoded {
@@ -136,7 +125,7 @@ fn pem(key: &str, file: Option<&str>, data: Option<&str>) -> Result<Option<Pem>,
             Err(_) => Err(format!("{key}-data: it is not base64")),
         };
     }
-    let file = file.filter(is_set).map(Path::new);
+    let file = file.map(Path::new);
     file.map(|file| named_file::read(key, file, LARGEST_PEM))
         .transpose()
 }

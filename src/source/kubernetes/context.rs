@@ -1,8 +1,7 @@
 //! A context of a kubeconfig: it names a cluster and a user.
 
-use kube::config::Kubeconfig;
-
 use super::access::Access;
+use super::fields::{self, Kubeconfig, find};
 use crate::slices::is_label;
 use crate::wording::{quote, shorten};
 use crate::yaml::{Placed, Position};
@@ -60,39 +59,31 @@ impl From<String> for Wrong {
 ///
 /// Errors: the first thing that is wrong with it, without the name of the file.
 pub(super) fn choose(config: &Kubeconfig, named: Option<&str>) -> Result<Context, Wrong> {
-    let current = config.current_context.as_deref();
-    let name = named.or(current.filter(|name| !name.is_empty()));
+    let name = named.or(config.current_context.as_deref());
     let name = name.ok_or_else(|| "it has no current-context; name one with context".to_owned())?;
-    let mut contexts = config.contexts.iter();
-    let context = contexts.find(|known| known.name == name);
-    let context = context
-        .and_then(|known| known.context.as_ref())
-        .ok_or_else(|| Wrong {
-            message: missing(name, config.contexts.iter().map(|known| &*known.name)),
-            is_about_context: true,
-        })?;
+    let context = find(&config.contexts, name).ok_or_else(|| Wrong {
+        message: missing(name, config.contexts.iter().map(|known| &*known.name)),
+        is_about_context: true,
+    })?;
     let used = used(config, context);
     used.map_err(|wrong| format!("the context {}: {wrong}", quote(name)).into())
 }
 
-fn used(config: &Kubeconfig, context: &kube::config::Context) -> Result<Context, String> {
-    let mut clusters = config.clusters.iter();
-    let cluster = clusters.find(|known| known.name == context.cluster);
-    let cluster = cluster.and_then(|known| known.cluster.as_ref());
+fn used(config: &Kubeconfig, context: &fields::Context) -> Result<Context, String> {
+    let cluster = context.cluster.as_deref();
+    let cluster = cluster.and_then(|name| find(&config.clusters, name));
     let cluster = cluster.ok_or("it names a cluster that is not there")?;
-    let user_name = context.user.as_deref().unwrap_or_default();
-    let mut users = config.auth_infos.iter();
-    let user = users.find(|known| known.name == user_name);
-    let user = match user.and_then(|known| known.auth_info.as_ref()) {
-        None if !user_name.is_empty() => return Err("it names a user that is not there".into()),
-        user => user.cloned().unwrap_or_default(),
+    let nobody = fields::User::default();
+    let user = match &context.user {
+        None => &nobody,
+        Some(name) => find(&config.users, name).ok_or("it names a user that is not there")?,
     };
-    let namespace = context.namespace.as_deref().filter(|name| !name.is_empty());
+    let namespace = context.namespace.as_deref();
     if namespace.is_some_and(|name| !is_label(name)) {
         return Err("its namespace is no name of one".into());
     }
     Ok(Context {
-        access: Access::of(cluster, &user)?,
+        access: Access::of(cluster, user)?,
         namespace: namespace.map(Into::into),
     })
 }

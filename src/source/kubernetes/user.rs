@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kube::config::AuthInfo;
-use secrecy::ExposeSecret;
-
+use super::fields;
 use crate::client::{HeaderValue, Login};
 use crate::source::named_file;
 
@@ -28,20 +26,15 @@ impl User {
     /// Reads the user of a kubeconfig. A client certificate is told of elsewhere.
     ///
     /// Errors: what Vigie does not do, and what to use instead. They quote nothing.
-    pub(super) fn of(info: &AuthInfo) -> Result<Self, &'static str> {
-        let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-        let impersonates = is_set(&info.impersonate)
-            || is_set(&info.impersonate_uid)
-            || info.impersonate_groups.is_some()
-            || info.impersonate_user_extra.is_some();
+    pub(super) fn of(info: &fields::User) -> Result<Self, &'static str> {
         let refused = match () {
-            () if info.exec.is_some() => Some(
+            () if info.has_exec => Some(
                 "gets its credentials from a command (exec), and Vigie runs none: use a service account with token or tokenFile, or a client certificate",
             ),
-            () if info.auth_provider.is_some() => Some(
+            () if info.has_auth_provider => Some(
                 "gets its credentials from an auth-provider, which Vigie does not have: use a service account with token or tokenFile, or a client certificate",
             ),
-            () if impersonates => Some(
+            () if info.acts_as_another => Some(
                 "acts as another user (as), which Vigie does not do: use the token of that user",
             ),
             () => None,
@@ -49,30 +42,24 @@ impl User {
         if let Some(refused) = refused {
             return Err(refused);
         }
-        let token = info
-            .token
-            .as_ref()
-            .map(|token| token.expose_secret().trim());
+        let token = info.token.as_deref().map(str::trim);
         let token = token.filter(|token| !token.is_empty()).map(bearer);
         let token = token.transpose()?;
-        if let Some(file) = info.token_file.as_ref().filter(|file| !file.is_empty()) {
+        if let Some(file) = &info.token_file {
             return Ok(Self::File(file.into(), token));
         }
         Ok(match (token, info.username.as_deref()) {
             (Some(token), _) => Self::Known(token),
-            (None, Some(username)) if !username.is_empty() => Self::Known(basic(username, info)?),
-            (None, _) => Self::Nobody,
+            (None, Some(username)) => Self::Known(basic(username, info)?),
+            (None, None) => Self::Nobody,
         })
     }
 }
 
-fn basic(username: &str, info: &AuthInfo) -> Result<HeaderValue, &'static str> {
-    let password = info.password.as_ref();
+fn basic(username: &str, info: &fields::User) -> Result<HeaderValue, &'static str> {
     let login = Login {
         username: username.into(),
-        password: password
-            .map_or("", |password| password.expose_secret())
-            .into(),
+        password: info.password.clone().unwrap_or_default(),
     };
     let basic = login.basic().filter(|_| !username.contains(':'));
     basic.ok_or("has a username that cannot be sent: it may have no colon")
