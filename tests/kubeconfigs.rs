@@ -85,7 +85,7 @@ fn a_token_file_that_hangs_is_waited_for_a_moment_where_there_is_a_token() {
     };
     let cluster = guarded("Bearer hunter2");
     let user = format!("{{tokenFile: {}}}", mount.path("token").display());
-    let services = "web: {kubernetes: {service: web, kubeconfig: kube.yml, timeout: 1m}, cache_ttl: 0s}\n\
+    let services = "web: {kubernetes: {service: web, kubeconfig: kube.yml, timeout: 1s}, cache_ttl: 0s}\n\
                     late: {kubernetes: {service: web, kubeconfig: late.yml, timeout: 300ms}, cache_ttl: 0s}\n";
     let late = kubeconfig(&cluster.peer, "insecure-skip-tls-verify: true", &user);
     let setup = Setup::services(services).file("kube.yml", cluster.kubeconfig(&user));

@@ -93,8 +93,8 @@ impl Draft {
         })?;
         let ports = &mut self.slice.ports;
         let name = name.unwrap_or_default();
-        match ports.iter().find(|(known, _)| **known == *name) {
-            Some((_, known)) if *known != number => {
+        match ports.get(&*name) {
+            Some(known) if *known != number => {
                 let reason = format!(
                     "the slice {} has the port {} twice",
                     self.name,
@@ -107,7 +107,7 @@ impl Draft {
                 Err(json.bad(format!("the slice {} has too many ports", self.name)))
             }
             None => {
-                ports.push((name.into(), number));
+                ports.insert(name.into(), number);
                 Ok(())
             }
         }

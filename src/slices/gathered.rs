@@ -1,6 +1,6 @@
 //! What slices give together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::num::NonZeroU16;
 
@@ -37,8 +37,8 @@ pub(super) struct Slice {
     pub(super) endpoints: usize,
     /// Of the endpoints that are ready.
     pub(super) addresses: Vec<IpAddr>,
-    /// Each name once.
-    pub(super) ports: Vec<(Box<str>, Option<NonZeroU16>)>,
+    /// By name.
+    pub(super) ports: BTreeMap<Box<str>, Option<NonZeroU16>>,
 }
 
 impl Gathered {
@@ -70,15 +70,12 @@ impl Gathered {
             self.note(name, *number);
         }
         let port = match &self.wanted.port {
-            None => slice
-                .ports
-                .first()
-                .map_or(Some(None), |(_, number)| Some(*number)),
-            Some(wanted) => slice
-                .ports
-                .iter()
-                .find(|(name, number)| wanted.is(name, *number))
-                .map(|(_, number)| *number),
+            None => Some(slice.ports.values().next().copied().flatten()),
+            Some(wanted) => {
+                let mut ports = slice.ports.iter();
+                let port = ports.find(|(name, number)| wanted.is(name, **number));
+                port.map(|(_, number)| *number)
+            }
         };
         if let Some(number) = port {
             self.has_wanted = true;

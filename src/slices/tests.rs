@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::num::NonZeroU16;
+use std::time::Instant;
 
 use super::{Gathered, Port, Wanted};
 use crate::dns::Family;
@@ -272,6 +273,22 @@ fn what_is_no_list_of_slices_is_never_an_empty_one() {
     let nested = format!(r#"{{"items":[{{"x":{}"#, "[".repeat(1 << 20));
     let error = gather(wanted(""), &[&nested]).unwrap_err();
     assert!(error.contains("nested more than 64 deep"), "{error}");
+}
+
+#[test]
+fn a_slice_with_the_most_ports_is_read_in_no_time() {
+    let ports = (0..20_000).fold(String::new(), |mut ports, number| {
+        let _ = write!(ports, r#"{{"name":"p{number}"}},"#);
+        ports
+    });
+    let slice = |more: &str| slice("IPv4", "[]", &format!("[{ports}{more}]"));
+    let begin = Instant::now();
+    let most = slice(r#"{"name":"p0"}"#);
+    assert_eq!(read("p7", &[&*most; 20]).as_deref(), Ok(""));
+    // Far more than it takes; what is quadratic takes longer still.
+    assert!(begin.elapsed().as_secs() < 10, "{:?}", begin.elapsed());
+    let error = read("p7", &[&slice(r#"{"name":"q"}"#)]).unwrap_err();
+    assert!(error.ends_with("the slice s has too many ports"), "{error}");
 }
 
 #[test]

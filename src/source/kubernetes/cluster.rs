@@ -56,7 +56,8 @@ pub(super) struct Ready {
     pub(super) namespace: Option<Box<str>>,
 }
 
-/// When there is something to go on with, files that hang are waited for so long.
+/// When there is something to go on with, files that hang are waited for so long, and half of the time at
+/// most.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Clusters {
@@ -147,7 +148,10 @@ impl Cluster {
             last.token.is_some() && (last.client.is_some() || self.access.trust != Trust::Pod)
         };
         let left = deadline.saturating_duration_since(Clock::System.now());
-        let patience = if can_go_on { left.min(PATIENCE) } else { left };
+        let patience = match can_go_on {
+            true => PATIENCE.min(left / 2),
+            false => left,
+        };
         match self.lane.run(patience, read).await {
             Ok(news) => Ok(Some(news)),
             Err(_) if can_go_on => Ok(None),
