@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 
-use crate::client::Trusted;
 use crate::config::{self, Config};
 use crate::service::Service;
+use crate::source::Common;
 use crate::wording::count;
 use crate::yaml::Diagnostic;
 
@@ -17,6 +17,7 @@ use crate::yaml::Diagnostic;
 #[derive(Default)]
 pub struct Catalog {
     services: HashMap<Box<str>, Service>,
+    common: Common,
 }
 
 impl Catalog {
@@ -35,18 +36,22 @@ impl Catalog {
         services: Vec<config::Service>,
         old: Option<&Self>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let mut trusted = Trusted::default();
+        let mut common = old.map_or_else(Common::default, |old| old.common.renewed());
         let (mut built, mut errors) = (HashMap::with_capacity(services.len()), Vec::new());
         for settings in services {
             let name = settings.name.clone();
             let old = old.and_then(|old| old.get(&name));
-            match Service::build(settings, old, &mut trusted) {
+            match Service::build(settings, old, &mut common) {
                 Ok(service) => drop(built.insert(name, service)),
                 Err(wrong) => errors.extend(wrong),
             }
         }
         match errors.is_empty() {
-            true => Ok(Self { services: built }),
+            true => Ok(Self {
+                services: built,
+                // What was read of files is not held on to.
+                common: common.renewed(),
+            }),
             false => Err(errors),
         }
     }

@@ -15,6 +15,7 @@
 //! | 4 | [`source`] | where endpoints are listed, one file a kind: read whole or not at all |
 //! | 4 | [`slot`] | the memory of one service: freshness, single flight, the last good list |
 //! | 4 | [`log`] | lines on standard error |
+//! | 3 | [`slices`] | EndpointSlices of Kubernetes as endpoints |
 //! | 3 | [`client`] | HTTP and HTTPS: one request, one bounded answer; knows no source |
 //! | 2 | [`dns`] | questions to DNS servers, and the addresses of host names |
 //! | 2 | [`mod@format`] | endpoints as bytes and back, one room an answer format |
@@ -25,6 +26,7 @@
 //! | 0 | [`metrics`] | counters, a histogram, and the text that Prometheus reads |
 //! | 0 | [`page`] | the page: one template, its script and its style |
 //! | 0 | [`regular_file`] | regular files, read whole and bounded |
+//! | 0 | [`json`] | JSON text read as it comes, with bounded nesting |
 //! | 0 | [`endpoint`] | an endpoint: address, port, weight |
 //! | 0 | [`clock`] | the only reader of time in the server, and a manual one for tests |
 //! | 0 | [`racing`] | several futures at once, the first that ends first |
@@ -46,6 +48,7 @@ pub mod dns;
 pub mod endpoint;
 pub mod format;
 pub mod http;
+pub mod json;
 pub mod lines;
 pub mod log;
 pub mod metrics;
@@ -56,6 +59,7 @@ pub mod reload;
 pub mod server;
 pub mod service;
 pub mod signal;
+pub mod slices;
 pub mod slot;
 pub mod source;
 pub mod supervisor;

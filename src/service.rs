@@ -13,14 +13,13 @@ use smol::future::FutureExt;
 
 use self::tally::{Answers, Reads, Statistics};
 use crate::blocking::{self, Lane};
-use crate::client::Trusted;
 use crate::clock::{self, Clock};
 use crate::config;
 use crate::endpoint::Endpoint;
 use crate::format::json;
 use crate::metrics::Histograms;
 use crate::slot::{Given, Policy, Runtime, Slot};
-use crate::source::{Failure, Reader, Source};
+use crate::source::{Common, Failure, Reader, Source};
 use crate::wording::count;
 use crate::yaml::Diagnostic;
 
@@ -110,7 +109,7 @@ impl Service {
     pub fn build(
         settings: config::Service,
         old: Option<&Self>,
-        trusted: &mut Trusted,
+        common: &mut Common,
     ) -> Result<Self, Vec<Diagnostic>> {
         let config::Service {
             name,
@@ -123,7 +122,7 @@ impl Service {
         let lane = beside.map_or_else(Lane::default, |old| old.lane.clone());
         let reader = match same.filter(|_| !source.is_built_from_files()) {
             Some(old) => old.reader.clone(),
-            None => source.build(lane.clone(), trusted)?,
+            None => source.build(lane.clone(), common)?,
         };
         Ok(Self {
             name,

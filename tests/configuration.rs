@@ -59,10 +59,10 @@ fn every_error_of_a_file_comes_in_one_run() {
         \x20 big: {file: {path: x, max_size: 4096, tiemout: 1s}}\n",
         "FILE:1:10: unknown key \"adress\": did you mean address? Known are address, socket_mode, max_connections, request_timeout, write_timeout, idle_timeout, shutdown_delay, shutdown_timeout\n\
          FILE:2:14: ttl: 5 is wrong here: a bare number is no duration, write 5s, 300ms or 1m30s (units d, h, m, s, ms)\n\
-         FILE:4:9: unknown key \"fil\": did you mean file? Known are url, file, dns, default_port, cache_ttl, max_stale\n\
+         FILE:4:9: unknown key \"fil\": did you mean file? Known are kubernetes, url, file, dns, default_port, cache_ttl, max_stale\n\
          FILE:4:31: default_port: 0 is wrong here: write a whole number from 1 to 65535\n\
          FILE:6:3: the key \"web2\" is set twice, first in line 5: remove one\n\
-         FILE:7:3: the service \"none\" has no source: set url or file or dns\n\
+         FILE:7:3: the service \"none\" has no source: set kubernetes or url or file or dns\n\
          FILE:7:21: cache_ttl: \"5\" is wrong here: a bare number is no duration, write 5s, 300ms or 1m30s (units d, h, m, s, ms)\n\
          FILE:8:35: max_size: 4096 is wrong here: a bare number is no size, write 64KiB, 4MiB, or 512B for bytes\n\
          FILE:8:41: unknown key \"tiemout\": did you mean timeout? Known are path, max_size, timeout\n",
@@ -248,7 +248,7 @@ fn each_sample_is_good_and_the_full_one_shows_the_defaults() {
     assert!(samples >= 3, "{samples}");
     let full = vigie::config::load(&folder.join("vigie.yml")).expect("a good sample");
     let least = format!(
-        "services:\n  web: {{file: {}}}\n  api: {{dns: api.example.net}}\n  lists: {{url: https://lists.example.net/web.txt}}",
+        "services:\n  web: {{file: {}}}\n  api: {{dns: api.example.net}}\n  lists: {{url: https://lists.example.net/web.txt}}\n  pods: {{kubernetes: {{service: web}}}}",
         folder.join("minimal.txt").display()
     );
     assert_eq!(

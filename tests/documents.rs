@@ -6,6 +6,10 @@ use std::process::{Command, Output};
 
 use crate::support::{Authority, Setup, Vigie};
 
+/// A kubeconfig with the context that the README names.
+const KUBECONFIG: &str = "clusters: [{name: c, cluster: {server: \"https://192.0.2.1:6443\"}}]\n\
+    users: [{name: u, user: {tokenFile: token}}]\ncontexts: [{name: edge, context: {cluster: c, user: u}}]\n";
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -82,6 +86,7 @@ fn every_configuration_that_the_readme_shows_is_valid() {
             .file("ca.pem", authority.pem())
             .file("client.pem", client.pem())
             .file("client.key", client.key_pem())
+            .file("kube.yml", KUBECONFIG)
             .file("config.yml", block);
         assert_valid(&format!("README.md:{line}"), &setup.path("config.yml"));
     }

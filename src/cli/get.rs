@@ -13,9 +13,9 @@ use super::arguments::{Arguments, Command, Word};
 use super::form::Form;
 use super::output;
 use crate::blocking::Lane;
-use crate::client::Trusted;
 use crate::config;
 use crate::endpoint::Endpoint;
+use crate::source::Common;
 use crate::wording::{LONGEST_QUOTE, nearest, quote, shorten};
 
 pub(super) const COMMAND: Command = Command {
@@ -99,7 +99,7 @@ fn read(path: &Path, named: Option<&str>, who: &str) -> Result<Arc<Vec<Endpoint>
     };
     let built = service
         .source
-        .build(Lane::default(), &mut Trusted::default());
+        .build(Lane::default(), &mut Common::default());
     let source =
         built.map_err(|wrong| Problem::Failed(config::Errors::new(path, wrong).to_string()))?;
     smol::block_on(source.read(service.default_port))

@@ -53,7 +53,7 @@ fn parse(
         name: &entry.key.text,
         node: &entry.node,
     };
-    let keys = reader.mapping_but(field, known, source::planned);
+    let keys = reader.mapping(field, known);
     let default_port = keys
         .get("default_port")
         .map_or(Some(DEFAULT_PORT), |field| port(field, reader));
@@ -196,28 +196,20 @@ mod tests {
     fn a_service_needs_a_source() {
         assert_eq!(
             bad("services: {a: {cache_ttl: 1s}}"),
-            "c.yml:1:12: the service \"a\" has no source: set url or file or dns"
+            "c.yml:1:12: the service \"a\" has no source: set kubernetes or url or file or dns"
         );
         assert_eq!(
             bad("services: {a: }"),
-            "c.yml:1:12: the service \"a\" has no source: set url or file or dns"
+            "c.yml:1:12: the service \"a\" has no source: set kubernetes or url or file or dns"
         );
         assert_eq!(
             bad("services: {a: {fil: x}, a: {file: y}}"),
-            "c.yml:1:16: unknown key \"fil\": did you mean file? Known are url, file, dns, default_port, cache_ttl, max_stale\n\
+            "c.yml:1:16: unknown key \"fil\": did you mean file? Known are kubernetes, url, file, dns, default_port, cache_ttl, max_stale\n\
              c.yml:1:25: the key \"a\" is set twice, first in line 1: remove one"
         );
         assert_eq!(
             bad("services: {a: {cache_tll: 1s}}"),
-            "c.yml:1:16: unknown key \"cache_tll\": did you mean cache_ttl? Known are url, file, dns, default_port, cache_ttl, max_stale"
-        );
-    }
-
-    #[test]
-    fn a_source_that_is_planned_is_no_slip_of_the_pen() {
-        assert_eq!(
-            bad("services:\n  c: {kubernetes: x}\n"),
-            "c.yml:2:7: unknown key \"kubernetes\": the sources today are url, file, dns"
+            "c.yml:1:16: unknown key \"cache_tll\": did you mean cache_ttl? Known are kubernetes, url, file, dns, default_port, cache_ttl, max_stale"
         );
     }
 }

@@ -9,7 +9,7 @@ use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(super) use self::keys::KEYS;
+pub(super) use self::keys::{FAMILIES, KEYS};
 use self::srv::LeftOut;
 use super::{Failure, Reader, Reading};
 use crate::blocking::Lane;

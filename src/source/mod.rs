@@ -1,10 +1,12 @@
 //! Where the endpoints of a service are listed, one file a kind.
 //!
 //! A source reads everything once, whole or not at all. It keeps nothing between reads that would
-//! change an answer, tries nothing twice, and knows neither the service's name nor HTTP serving.
+//! change an answer, begins no failed read again, and knows neither the service's name nor HTTP serving.
 
 pub mod dns;
 pub mod file;
+pub mod kubernetes;
+mod named_file;
 pub mod url;
 
 use std::fmt;
@@ -31,9 +33,29 @@ pub trait Reader: Send + Sync {
     fn read(&self, default_port: NonZeroU16) -> Reading<'_>;
 }
 
+/// What sources share that are built together.
+#[derive(Default)]
+pub struct Common {
+    trusted: Trusted,
+    kubeconfigs: kubernetes::Kubeconfigs,
+    clusters: kubernetes::Clusters,
+}
+
+impl Common {
+    /// For the sources of a reload: the connections of those before it stay, and no file that was read.
+    pub fn renewed(&self) -> Self {
+        Self {
+            clusters: self.clusters.clone(),
+            ..Self::default()
+        }
+    }
+}
+
 /// The one source of a service, as it is configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
+    /// A Service of a Kubernetes cluster.
+    Kubernetes(Box<kubernetes::Kubernetes>),
     /// A list that a server gives.
     Url(Box<url::Url>),
     /// Endpoint lines in a file.
@@ -43,7 +65,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Makes it ready to be read. What may block later runs on `lane`; `trusted` is shared by the sources
+    /// Makes it ready to be read. What may block later runs on `lane`; `common` is shared by the sources
     /// that are built together.
     ///
     /// It reads the files of certificates, so it is nothing for the thread that answers. Errors: all that
@@ -51,10 +73,16 @@ impl Source {
     pub fn build(
         &self,
         lane: Lane,
-        trusted: &mut Trusted,
+        common: &mut Common,
     ) -> Result<Arc<dyn Reader>, Vec<Diagnostic>> {
         Ok(match self {
-            Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, trusted)?),
+            Self::Kubernetes(kubernetes) => {
+                let (clusters, files) = (&mut common.clusters, &mut common.kubeconfigs);
+                Arc::new(kubernetes::KubernetesReader::build(
+                    kubernetes, clusters, files,
+                )?)
+            }
+            Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, &mut common.trusted)?),
             Self::File(file) => Arc::new(file::FileReader::new(file.clone(), lane)),
             Self::Dns(dns) => Arc::new(dns::DnsReader::new(dns.clone(), lane)),
         })
@@ -64,7 +92,7 @@ impl Source {
     /// they name may have changed.
     pub fn is_built_from_files(&self) -> bool {
         match self {
-            Self::Url(_) => true,
+            Self::Kubernetes(_) | Self::Url(_) => true,
             Self::File(_) | Self::Dns(_) => false,
         }
     }
@@ -72,6 +100,7 @@ impl Source {
     /// The key that names its kind.
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::Kubernetes(_) => "kubernetes",
             Self::Url(_) => "url",
             Self::File(_) => "file",
             Self::Dns(_) => "dns",
@@ -81,6 +110,7 @@ impl Source {
     /// What is read, without user names, credentials and query strings, for everyone to see.
     pub fn target(&self) -> String {
         match self {
+            Self::Kubernetes(kubernetes) => kubernetes.to_string(),
             Self::Url(url) => url.target.to_string(),
             Self::File(file) => file.path.to_string_lossy().into_owned(),
             Self::Dns(dns) => dns.name.to_string(),
@@ -98,7 +128,7 @@ impl Source {
             (Self::Dns(dns), Self::Dns(other)) => {
                 dns.servers.is_empty() && other.servers.is_empty()
             }
-            (Self::Url(_) | Self::File(_) | Self::Dns(_), _) => false,
+            (Self::Kubernetes(_) | Self::Url(_) | Self::File(_) | Self::Dns(_), _) => false,
         }
     }
 }
@@ -114,7 +144,15 @@ struct Kind {
 }
 
 /// Of several in one service the first here wins.
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
+    Kind {
+        key: "kubernetes",
+        keys: &kubernetes::KEYS,
+        parse: |field, reader| {
+            let kubernetes = kubernetes::Kubernetes::parse(field, reader)?;
+            Some(Source::Kubernetes(Box::new(kubernetes)))
+        },
+    },
     Kind {
         key: "url",
         keys: &url::KEYS,
@@ -131,17 +169,6 @@ const KINDS: [Kind; 3] = [
         parse: |field, reader| dns::Dns::parse(field, reader).map(Source::Dns),
     },
 ];
-
-/// Kinds of source that Vigie will have and has not yet.
-const PLANNED: [&str; 1] = ["kubernetes"];
-
-/// What to say of a key that names a source which is not there yet.
-pub fn planned(key: &str) -> Option<String> {
-    let known: Vec<&str> = keys().collect();
-    PLANNED
-        .contains(&key)
-        .then(|| format!("the sources today are {}", known.join(", ")))
-}
 
 /// The keys that name a source, the one that wins first.
 pub fn keys() -> impl Iterator<Item = &'static str> {

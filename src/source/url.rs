@@ -1,7 +1,6 @@
 //! The url source: a list that a server gives over HTTP or HTTPS.
 
 mod build;
-mod file;
 mod headers;
 mod keys;
 mod list;
@@ -16,6 +15,7 @@ use std::time::Duration;
 pub(super) use self::keys::KEYS;
 pub use self::read::UrlReader;
 
+use super::named_file as file;
 use crate::client::{HeaderMap, ServerName, Target};
 use crate::yaml::Placed;
 

@@ -47,24 +47,12 @@ impl Reader<'_> {
     ///
     /// Errors: another kind of value, a key twice, a key that is not known.
     pub fn mapping<'a>(&mut self, field: Field<'a>, known: &[&'a str]) -> Mapping<'a> {
-        self.mapping_but(field, known, |_| None)
-    }
-
-    /// The same, where `advice` says what to do about keys that are not known and no slip of the pen.
-    pub fn mapping_but<'a>(
-        &mut self,
-        field: Field<'a>,
-        known: &[&'a str],
-        advice: impl Fn(&str) -> Option<String>,
-    ) -> Mapping<'a> {
         let entries = self.entries(field);
         let mut meant = Vec::new();
         let unknown = |entry: &&Entry| !known.contains(&&*entry.key.text);
         for Entry { key, .. } in entries.iter().filter(unknown) {
-            let right = advice(&key.text).unwrap_or_else(|| {
-                meant.extend(nearest(&key.text, known));
-                suggest(&key.text, known)
-            });
+            meant.extend(nearest(&key.text, known));
+            let right = suggest(&key.text, known);
             let message = match self.may_show(&key.text) {
                 true => format!("unknown key {}: {right}", quote(&key.text)),
                 false => format!("this key is unknown: known are {}", known.join(", ")),

@@ -3,6 +3,7 @@
 mod authority;
 pub(crate) mod bind;
 pub(crate) mod browser;
+pub(crate) mod cluster;
 pub(crate) mod dns;
 pub(crate) mod framing;
 mod hanging;

@@ -14,7 +14,7 @@ const TYPES: [(&str, Records); 3] = [
     ("srv", Records::Srv),
     ("txt", Records::Txt),
 ];
-const FAMILIES: [(&str, Family); 3] = [
+pub(in crate::source) const FAMILIES: [(&str, Family); 3] = [
     ("any", Family::Any),
     ("ipv4", Family::Ipv4),
     ("ipv6", Family::Ipv6),

@@ -1,0 +1,231 @@
+//! A cluster, which the services share that are listed there: its connections and its credentials.
+//!
+//! Requests at the same time do not wait for each other: each takes a connection that is at rest, or
+//! makes one. A reload that reaches the same cluster in the same way goes on with what there is.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use super::access::{Access, Trust};
+use super::pod;
+use super::user::{self, User};
+use crate::blocking::{Lane, Stuck};
+use crate::client::{self, Client, HeaderValue, Identity, Tls, Trusted, WrongIdentity};
+use crate::clock::Clock;
+use crate::dns;
+use crate::source::Failure;
+
+/// The clusters that are in use.
+#[derive(Clone, Default)]
+pub(in crate::source) struct Clusters(Vec<Weak<Cluster>>);
+
+/// A cluster and what was last known of it.
+pub(super) struct Cluster {
+    access: Access,
+    names: dns::System,
+    /// For files that may hang.
+    lane: Lane,
+    last: Mutex<Last>,
+}
+
+/// What was read last, and holds as long as nothing newer can be read.
+#[derive(Default)]
+struct Last {
+    token: Option<HeaderValue>,
+    client: Option<Arc<Client>>,
+    /// Those that the client believes, of a pod.
+    authorities: Vec<u8>,
+    namespace: Option<Box<str>>,
+}
+
+/// What files say now, each what it has or why it cannot be read.
+pub(super) struct News {
+    pub(super) token: Result<HeaderValue, String>,
+    /// Of a pod only.
+    pub(super) authorities: Option<Result<Vec<u8>, String>>,
+    /// Of a pod only.
+    pub(super) namespace: Option<Result<Option<Box<str>>, String>>,
+}
+
+/// All that a request needs.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub(super) client: Arc<Client>,
+    /// The value of `Authorization`.
+    pub(super) token: Option<HeaderValue>,
+    pub(super) namespace: Option<Box<str>>,
+}
+
+/// When there is something to go on with, files that hang are waited for so long, and half of the time at
+/// most.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Clusters {
+    /// The cluster that is reached in this way.
+    pub(super) fn get(&mut self, access: Access) -> Arc<Cluster> {
+        self.0.retain(|known| known.strong_count() > 0);
+        let mut known = self.0.iter().filter_map(Weak::upgrade);
+        known
+            .find(|known| known.access == access)
+            .unwrap_or_else(|| {
+                let cluster = Arc::new(Cluster::new(access));
+                self.0.push(Arc::downgrade(&cluster));
+                cluster
+            })
+    }
+}
+
+impl Cluster {
+    fn new(access: Access) -> Self {
+        let token = match &access.user {
+            User::Known(token) => Some(token.clone()),
+            User::File(_, token) => token.clone(),
+            User::Nobody | User::Pod => None,
+        };
+        Self {
+            access,
+            names: dns::System::new(Lane::default()),
+            lane: Lane::default(),
+            last: Mutex::new(Last {
+                token,
+                ..Last::default()
+            }),
+        }
+    }
+
+    /// Where its API is.
+    pub(super) fn server(&self) -> &str {
+        &self.access.server
+    }
+
+    /// Whether its credentials come from files that may change.
+    pub(super) fn has_files(&self) -> bool {
+        matches!(self.access.user, User::File(..) | User::Pod)
+    }
+
+    /// What a request needs, its files read afresh. What cannot be read is as it was before.
+    ///
+    /// Errors: there is nothing from before either.
+    pub(super) async fn ready(&self, deadline: Instant) -> Result<Ready, Failure> {
+        let user = self.access.user.clone();
+        let news = match user {
+            User::Nobody | User::Known(_) => None,
+            User::File(file, _) => {
+                let read = move || News {
+                    token: user::read_token("tokenFile", &file),
+                    authorities: None,
+                    namespace: None,
+                };
+                self.read(deadline, read).await?
+            }
+            User::Pod => self.read(deadline, pod::read).await?,
+        };
+        let mut last = self.last();
+        let outcome = match news {
+            Some(news) => self.learn(&mut last, news),
+            None => self.connect(&mut last),
+        };
+        let client = outcome.map_err(|reason| Failure::Unreadable(reason.into()))?;
+        Ok(Ready {
+            client,
+            token: last.token.clone(),
+            namespace: last.namespace.clone(),
+        })
+    }
+
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads files; `None` when that takes long, and there is something to go on with.
+    async fn read(
+        &self,
+        deadline: Instant,
+        read: impl FnOnce() -> News + Send + 'static,
+    ) -> Result<Option<News>, Failure> {
+        let can_go_on = {
+            let last = self.last();
+            last.token.is_some() && (last.client.is_some() || self.access.trust != Trust::Pod)
+        };
+        let left = deadline.saturating_duration_since(Clock::System.now());
+        let patience = match can_go_on {
+            true => PATIENCE.min(left / 2),
+            false => left,
+        };
+        match self.lane.run(patience, read).await {
+            Ok(news) => Ok(Some(news)),
+            Err(_) if can_go_on => Ok(None),
+            Err(stuck @ Stuck::TimedOut) => Err(Failure::TimedOut(
+                format!("reading the token: {stuck}").into(),
+            )),
+            Err(stuck) => Err(Failure::Unreadable(
+                format!("reading the token: {stuck}").into(),
+            )),
+        }
+    }
+
+    /// Takes over what could be read.
+    fn learn(&self, last: &mut Last, news: News) -> Result<Arc<Client>, String> {
+        match (news.token, &last.token) {
+            (Ok(token), _) => last.token = Some(token),
+            (Err(_), Some(_)) => {}
+            (Err(reason), None) => return Err(reason),
+        }
+        match (news.namespace, &last.namespace) {
+            (Some(Ok(Some(namespace))), _) => last.namespace = Some(namespace),
+            (Some(Err(reason)), None) => return Err(reason),
+            _ => {}
+        }
+        match news.authorities {
+            None => self.connect(last),
+            Some(read) => self.trust(last, read),
+        }
+    }
+
+    /// The client that there is, or a new one.
+    fn connect(&self, last: &mut Last) -> Result<Arc<Client>, String> {
+        if let Some(client) = &last.client {
+            return Ok(client.clone());
+        }
+        let mut trusted = Trusted::default();
+        let trust = match &self.access.trust {
+            Trust::Authorities(pem) => trusted.pem(pem.clone())?,
+            Trust::Anyone => client::Trust::Anyone,
+            Trust::System | Trust::Pod => trusted.system(),
+        };
+        Ok(last.client.insert(self.client(trust)?).clone())
+    }
+
+    /// The client that believes these authorities; when there are none to be had, the one before.
+    fn trust(&self, last: &mut Last, read: Result<Vec<u8>, String>) -> Result<Arc<Client>, String> {
+        if let (Some(client), Ok(same)) = (&last.client, &read)
+            && *same == last.authorities
+        {
+            return Ok(client.clone());
+        }
+        let built = read.and_then(|pem| {
+            let trust = Trusted::default().pem(pem.clone());
+            let trust = trust.map_err(|wrong| format!("ca.crt of the pod: {wrong}"))?;
+            Ok((self.client(trust)?, pem))
+        });
+        match (built, &last.client) {
+            (Ok((client, pem)), _) => {
+                last.authorities = pem;
+                Ok(last.client.insert(client).clone())
+            }
+            (Err(_), Some(client)) => Ok(client.clone()),
+            (Err(reason), None) => Err(reason),
+        }
+    }
+
+    fn client(&self, trust: client::Trust) -> Result<Arc<Client>, String> {
+        let identity = self.access.identity.as_ref();
+        let identity = identity.map(|(certificate, key)| Identity::pem(certificate, key));
+        let identity = identity.transpose().map_err(|wrong| match wrong {
+            WrongIdentity::Certificate(wrong) => format!("client-certificate: {wrong}"),
+            WrongIdentity::Key(wrong) => format!("client-key: {wrong}"),
+        })?;
+        let tls = Tls::new(trust, identity, self.access.server_name.clone());
+        Ok(Arc::new(Client::new(tls, self.names.clone())))
+    }
+}
