@@ -70,7 +70,7 @@ fn the_configuration_in_the_manifests_is_good() {
     };
     assert_eq!(
         vigie(&["check-config"]),
-        (Some(0), "config.yml: good, 2 services\n".into())
+        (Some(0), "./config.yml: good, 2 services\n".into())
     );
     let lines = "10.0.0.7:8080 3\n10.0.0.8:8080 1\n";
     assert_eq!(
