@@ -66,6 +66,20 @@ impl Catalog {
         self.services.len()
     }
 
+    /// How many services there are, and of how many the last read failed: `3 services, 1 failing`.
+    pub fn summary(&self) -> String {
+        let services = count(self.count(), "service");
+        match self
+            .services
+            .values()
+            .filter(|service| service.is_failing())
+            .count()
+        {
+            0 => services,
+            failing => format!("{services}, {failing} failing"),
+        }
+    }
+
     /// All services, by name.
     pub fn sorted(&self) -> Vec<&Service> {
         let mut services: Vec<_> = self.services.values().collect();

@@ -22,6 +22,7 @@
 //! | 1 | [`yaml`] | YAML text as values that know their line and column; typed reads that collect every error |
 //! | 1 | [`lines`] | endpoint lines, the text format of files |
 //! | 1 | [`blocking`] | work that a file system may hang, on threads of its own |
+//! | 1 | [`supervisor`] | what systemd is told of this process |
 //! | 0 | [`metrics`] | counters, a histogram, and the text that Prometheus reads |
 //! | 0 | [`page`] | the page: one template, its script and its style |
 //! | 0 | [`regular_file`] | regular files, read whole and bounded |
@@ -61,5 +62,6 @@ pub mod signal;
 pub mod slices;
 pub mod slot;
 pub mod source;
+pub mod supervisor;
 pub mod wording;
 pub mod yaml;

@@ -11,6 +11,7 @@ use crate::blocking::{self, Lane, Stuck};
 use crate::catalog::{Catalog, Changes, Current};
 use crate::clock;
 use crate::config::Config;
+use crate::supervisor;
 
 /// For reading the file and building every source; more means that its file system hangs.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -103,7 +104,9 @@ impl Requests {
             while let Ok(another) = self.0.try_recv() {
                 waiting.push(another);
             }
+            supervisor::reloading().await;
             let outcome = reloading.run(&lane, current).await;
+            supervisor::ready(&current.snapshot().summary()).await;
             // Whoever has the answer finds in the log what was done; a log that hangs is not waited for long.
             let _ = blocking::run(crate::log::finish).await;
             for one in waiting {

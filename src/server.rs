@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
+use async_io::Timer;
 use log::{error, info, warn};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use smol::future::FutureExt;
@@ -13,12 +14,14 @@ use crate::catalog::{Catalog, Current};
 use crate::clock::{self, Clock};
 use crate::config::{Config, Server};
 use crate::http::counts::Counts;
+use crate::http::inherited;
 use crate::http::listener::{Listener, SocketFile};
 use crate::http::seats::{Limits, Seats};
 use crate::http::shared::{Phase, Scratch, Shared};
 use crate::reload::{self, Reloading, Requests};
 use crate::signal::{Wish, Wishes};
 use crate::slot::{Runtime, Task};
+use crate::supervisor;
 use crate::wording::{count, without_number};
 
 /// Descriptors that are kept for files, sources and what the process itself has open.
@@ -55,7 +58,7 @@ async fn serve(
     config.warn(&file);
     let server = config.server.clone();
     let limits = limits(&server, raise_descriptors());
-    let mut listeners = bind(&server)?;
+    let mut listeners = listen(&server)?;
     let files: Vec<_> = listeners
         .iter_mut()
         .filter_map(|listener| listener.file.take())
@@ -82,14 +85,32 @@ async fn serve(
         started_with: config,
     };
     let accepting = start(&shared, listeners, requests, reloading);
+    if supervisor::is_there() {
+        EXECUTOR.spawn(report(shared.catalog.clone())).detach();
+    }
     while wishes.next().await == Wish::Reload {
         reloader.request();
     }
     let stop = async {
+        EXECUTOR.spawn(supervisor::stopping()).detach();
         stop(&shared, &server, accepting, files).await;
         Ok(ExitCode::SUCCESS)
     };
     stop.or(second_stop(&mut wishes, &reloader)).await
+}
+
+/// Tells the supervisor that this process is ready, and from then on that it is alive and how its
+/// services are.
+async fn report(catalog: Arc<Current>) {
+    let mut told = catalog.snapshot().summary();
+    supervisor::ready(&told).await;
+    loop {
+        Timer::after(supervisor::pace()).await;
+        let status = catalog.snapshot().summary();
+        let news = (status != told).then_some(&*status);
+        supervisor::alive(news).await;
+        told = status;
+    }
 }
 
 /// What connections may take, with so many descriptors at most: where there are few, half of them are for
@@ -115,6 +136,22 @@ fn limits(server: &Server, descriptors: u64) -> Limits {
         request: request_timeout,
         write: write_timeout,
         idle: idle_timeout,
+    }
+}
+
+/// Takes the sockets that were passed on, or else binds the addresses of the configuration.
+fn listen(server: &Server) -> Result<Vec<Listener>, String> {
+    let passed = inherited::listeners()?;
+    for listener in &passed {
+        info!(
+            "listening on {}, a socket that was passed on, so server.address is not used",
+            listener.name
+        );
+    }
+    if passed.is_empty() {
+        bind(server)
+    } else {
+        Ok(passed)
     }
 }
 

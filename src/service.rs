@@ -180,6 +180,12 @@ impl Service {
         }
     }
 
+    /// Whether its last read failed.
+    pub fn is_failing(&self) -> bool {
+        let history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
+        history.failing_since.is_some()
+    }
+
     /// The list, if it is fresh. Never waits.
     pub fn fresh(&self, now: Instant) -> Option<Listed> {
         let fresh = self.slot.fresh(now)?;

@@ -121,11 +121,11 @@ fn help_is_on_standard_output_and_fits_a_screen() {
 
 #[test]
 fn a_usage_error_exits_2_and_says_what_would_be_right() {
-    let known = "Known are serve, check-config, get, health, version";
+    let known = "Known are serve, check-config, get, health, completions, version";
     for (arguments, error) in [
         (
             &[][..],
-            "vigie: no command: write one of serve, check-config, get, health, version; vigie --help says more",
+            "vigie: no command: write one of serve, check-config, get, health, completions, version; vigie --help says more",
         ),
         (
             &["serv"],

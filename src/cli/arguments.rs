@@ -18,10 +18,18 @@ pub(super) struct Command {
     pub(super) help: &'static str,
     /// Long names without the dashes; `help` goes without saying.
     pub(super) flags: &'static [&'static str],
-    /// Whether the name of a service may follow.
-    pub(super) takes_service: bool,
+    /// What may follow beside flags.
+    pub(super) word: Word,
     /// Does it.
     pub(super) run: fn(Arguments) -> ExitCode,
+}
+
+/// A word that a command takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    None,
+    Service,
+    Shell,
 }
 
 /// What stands after a command.
@@ -32,8 +40,8 @@ pub(super) struct Arguments {
     pub(super) server: Option<Server>,
     /// How endpoints are printed.
     pub(super) form: Option<Form>,
-    /// The name of a service.
-    pub(super) service: Option<String>,
+    /// The name of a service, or of a shell.
+    pub(super) word: Option<String>,
 }
 
 /// Why a command line cannot be followed, and what would be right.
@@ -142,19 +150,24 @@ impl Arguments {
             ))
         };
         match word.into_string() {
-            Ok(word) if command.takes_service && self.service.is_none() => {
-                self.service = Some(word)
+            Ok(word) if command.word != Word::None && self.word.is_none() => {
+                self.word = Some(word);
+                Ok(())
             }
-            Ok(word) if command.takes_service => return Err(unexpected(&word, "name one service")),
-            Ok(word) => {
-                return Err(unexpected(
-                    &word,
-                    "leave it out, this command takes flags only",
-                ));
-            }
-            Err(word) => return Err(unexpected(&word.to_string_lossy(), "write it in UTF-8")),
+            Ok(word) => Err(unexpected(&word, command.word.right())),
+            Err(word) => Err(unexpected(&word.to_string_lossy(), "write it in UTF-8")),
         }
-        Ok(())
+    }
+}
+
+impl Word {
+    /// What would be right where there is one too many.
+    fn right(self) -> &'static str {
+        match self {
+            Self::None => "leave it out, this command takes flags only",
+            Self::Service => "name one service",
+            Self::Shell => "name one shell",
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::arguments::{Arguments, Command};
+use super::arguments::{Arguments, Command, Word};
 use super::output;
 use crate::catalog::Catalog;
 use crate::wording::count;
@@ -11,7 +11,7 @@ pub(super) const COMMAND: Command = Command {
     name: "check-config",
     help: HELP,
     flags: &["config-path"],
-    takes_service: false,
+    word: Word::None,
     run,
 };
 

@@ -22,12 +22,17 @@ impl Form {
         ("lines", Self::Lines),
     ];
 
+    /// Their words.
+    pub(super) fn names() -> [&'static str; 3] {
+        Self::KNOWN.map(|(name, _)| name)
+    }
+
     /// The form that a word names; an error names those that are known.
     pub(super) fn parse(word: &str) -> Result<Self, String> {
         let known = Self::KNOWN.iter().find(|(name, _)| *name == word);
         known.map(|(_, form)| *form).ok_or_else(|| {
-            let names = Self::KNOWN.map(|(name, _)| name);
-            format!("unknown format {}: {}", quote(word), suggest(word, &names))
+            let right = suggest(word, &Self::names());
+            format!("unknown format {}: {right}", quote(word))
         })
     }
 

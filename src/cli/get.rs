@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use self::problem::Problem;
-use super::arguments::{Arguments, Command};
+use super::arguments::{Arguments, Command, Word};
 use super::form::Form;
 use super::output;
 use crate::blocking::Lane;
@@ -22,7 +22,7 @@ pub(super) const COMMAND: Command = Command {
     name: "get",
     help: HELP,
     flags: &["config-path", "server", "output"],
-    takes_service: true,
+    word: Word::Service,
     run,
 };
 
@@ -70,7 +70,7 @@ fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn endpoints(arguments: Arguments) -> Result<Arc<Vec<Endpoint>>, Problem> {
-    let named = arguments.service.as_deref();
+    let named = arguments.word.as_deref();
     // What errors about the service begin with.
     let who = format!(
         "vigie get: service {}",

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::arguments::{Arguments, Command};
+use super::arguments::{Arguments, Command, Word};
 use super::ask::ask;
 use super::output;
 use super::server::Server;
@@ -14,7 +14,7 @@ pub(super) const COMMAND: Command = Command {
     name: "health",
     help: HELP,
     flags: &["config-path", "server"],
-    takes_service: false,
+    word: Word::None,
     run,
 };
 

@@ -5,6 +5,7 @@
 mod arguments;
 mod ask;
 mod check_config;
+mod completions;
 mod form;
 mod get;
 mod health;
@@ -21,11 +22,12 @@ use lexopt::{Arg, Parser};
 use crate::wording::{quote, suggest};
 use arguments::{Arguments, Command, Usage};
 
-const COMMANDS: [Command; 5] = [
+const COMMANDS: [Command; 6] = [
     serve::COMMAND,
     check_config::COMMAND,
     get::COMMAND,
     health::COMMAND,
+    completions::COMMAND,
     version::COMMAND,
 ];
 
@@ -39,6 +41,7 @@ commands:
   check-config  check the configuration file, without touching the network
   get           read one service once and print its endpoints
   health        ask a running server whether it is ready
+  completions   print what a shell needs to complete the command line
   version       print version, commit, build date and target
 
 flags:

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use smol::future::FutureExt;
 
-use super::arguments::{Arguments, Command};
+use super::arguments::{Arguments, Command, Word};
 use super::output;
 use crate::blocking;
 use crate::catalog::Catalog;
@@ -18,7 +18,7 @@ pub(super) const COMMAND: Command = Command {
     name: "serve",
     help: HELP,
     flags: &["config-path"],
-    takes_service: false,
+    word: Word::None,
     run,
 };
 

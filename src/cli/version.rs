@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
-use super::arguments::{Arguments, Command};
+use super::arguments::{Arguments, Command, Word};
 use super::output;
 
 pub(super) const COMMAND: Command = Command {
     name: "version",
     help: HELP,
     flags: &[],
-    takes_service: false,
+    word: Word::None,
     run,
 };
 

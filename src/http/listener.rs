@@ -13,7 +13,7 @@ use std::time::Duration;
 use async_io::Async;
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::connection;
 use super::seats::{Admission, Stream};
@@ -63,17 +63,27 @@ impl Listener {
         if address.is_ipv6() {
             sockopt::set_ipv6_v6only(&socket, false)?;
         }
-        // Connections inherit it. Without it small answers wait for the client's acknowledgements.
-        sockopt::set_tcp_nodelay(&socket, true)?;
-        // Connections inherit this too. The system would take megabytes for a client that reads nothing,
-        // and not say for as long that one reads slowly.
-        sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
         rustix::net::bind(&socket, &address)?;
         rustix::net::listen(&socket, BACKLOG)?;
-        let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
+        Self::adopt(socket)
+    }
+
+    /// Takes a socket that listens already. The file of a unix socket stays its owner's.
+    pub fn adopt(socket: OwnedFd) -> io::Result<Self> {
+        if !sockopt::socket_acceptconn(&socket)? {
+            return Err(Errno::INVAL.into());
+        }
+        let address = rustix::net::getsockname(&socket)?;
+        let name = match SocketAddr::try_from(address.clone()) {
+            Ok(address) => {
+                prepare(&socket)?;
+                address.to_string()
+            }
+            Err(_) => SocketAddrUnix::try_from(address).map_or("unix:".into(), unix_name),
+        };
         Ok(Self {
             socket: Async::new(socket)?,
-            name: bound.to_string(),
+            name,
             file: None,
         })
     }
@@ -140,6 +150,21 @@ impl Listener {
             }
         }
     }
+}
+
+/// Sets what the connections of a TCP socket inherit.
+fn prepare(socket: &OwnedFd) -> io::Result<()> {
+    // Without it small answers wait for the client's acknowledgements.
+    sockopt::set_tcp_nodelay(socket, true)?;
+    // The system would take megabytes for a client that reads nothing, and not say for as long that one
+    // reads slowly.
+    sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER)?;
+    Ok(())
+}
+
+fn unix_name(address: SocketAddrUnix) -> String {
+    let path = address.path().unwrap_or_default();
+    format!("unix:{}", path.to_string_lossy())
 }
 
 fn to_errno(error: io::Error) -> Errno {

@@ -14,6 +14,7 @@ mod fields;
 pub mod guard;
 pub mod head;
 pub mod host;
+pub mod inherited;
 pub mod limits;
 pub mod listener;
 pub mod outgoing;

@@ -23,7 +23,7 @@ use miniserde::{Deserialize, json};
 pub(crate) use authority::{Authority, Signed};
 pub(crate) use hanging::Hanging;
 pub(crate) use peer::{Peer, Reply};
-pub(crate) use served::{Setup, Vigie, connect_to};
+pub(crate) use served::{Setup, Vigie, connect_to, connect_to_socket};
 pub(crate) use wire::{Answer, Connection};
 
 /// The longest that a test waits for anything: far beyond what a busy machine needs, so that only a hang reaches it.

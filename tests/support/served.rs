@@ -26,6 +26,7 @@ pub(crate) struct Setup {
     top: String,
     services: String,
     shell: String,
+    passed: Option<OwnedFd>,
 }
 
 impl Setup {
@@ -38,6 +39,7 @@ impl Setup {
             top: String::new(),
             services: lines.into(),
             shell: String::new(),
+            passed: None,
         }
     }
 
@@ -69,6 +71,15 @@ impl Setup {
     pub(crate) fn after(self, shell: &str) -> Self {
         Self {
             shell: shell.into(),
+            ..self
+        }
+    }
+
+    /// Passes a socket on to the server, as systemd does (sd_listen_fds(3)).
+    pub(crate) fn passing(self, socket: impl Into<OwnedFd>) -> Self {
+        Self {
+            passed: Some(socket.into()),
+            shell: "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$".into(),
             ..self
         }
     }
@@ -189,13 +200,15 @@ impl Setup {
     }
 
     fn spawn(&self, stderr: Stdio) -> Child {
+        let passed = self.passed.as_ref();
+        let stdin = passed.map_or_else(Stdio::null, |socket| socket.try_clone().unwrap().into());
         Command::new("sh")
             .args(["-c", &format!("{}\nexec \"$@\"", self.shell), "sh"])
             .args([env!("CARGO_BIN_EXE_vigie"), "serve", "-c"])
             .arg(self.path("config.yml"))
             .current_dir("/")
             .env_remove("VIGIE_CONFIG_PATH")
-            .stdin(Stdio::null())
+            .stdin(stdin)
             .stdout(Stdio::null())
             .stderr(stderr)
             .spawn()
@@ -351,7 +364,7 @@ fn wait_for_exit(child: &mut Child) -> Option<i32> {
 }
 
 /// The calls that tests make are the same for both kinds of socket.
-fn connect_to_socket(path: &Path) -> io::Result<TcpStream> {
+pub(crate) fn connect_to_socket(path: &Path) -> io::Result<TcpStream> {
     Ok(TcpStream::from(OwnedFd::from(UnixStream::connect(path)?)))
 }
 
