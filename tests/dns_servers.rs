@@ -73,6 +73,31 @@ fn one_read_waits_for_a_silent_server_once_where_the_others_refuse_a_family() {
 }
 
 #[test]
+fn a_server_that_answers_others_of_the_kind_is_waited_for_before_a_family_counts_as_refused() {
+    // More are silent than are asked for at once, so that the rest is asked for when that is known.
+    let number = |asked: &Asked| asked.name[1..asked.name.len() - 5].parse::<u8>();
+    let spotty = DnsServer::start(move |asked| {
+        large(asked, |_| Vec::new())
+            .into_iter()
+            .chain(match (asked.kind, number(asked)) {
+                ("AAAA", Ok(0 | 65..)) => {
+                    let record = format!("{} AAAA 2001:db8::1", asked.name);
+                    asked.answer(&[&record]).send()
+                }
+                _ => Vec::new(),
+            })
+            .collect()
+    });
+    let refusing = DnsServer::start(|asked| large(asked, |asked| asked.error(SERVFAIL)));
+    let (answer, _) = timed(&[&spotty, &refusing], NAME, ", timeout: 15s");
+    let list = endpoints(&answer);
+    let v6 = list
+        .iter()
+        .filter(|endpoint| endpoint.starts_with("2001:db8::1 "));
+    assert_eq!((list.len(), v6.count()), (200 + 136, 136));
+}
+
+#[test]
 fn every_silent_server_is_waited_for_once_and_one_that_is_late_comes_before_them() {
     let (silent, other) = (DnsServer::silent(), DnsServer::silent());
     let good = DnsServer::start(|asked| large(asked, |asked| asked.answer(&[]).send()));

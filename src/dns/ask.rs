@@ -87,7 +87,8 @@ impl<'a> Asker<'a> {
         let patience = self.patience();
         loop {
             let is_refused = are_refusal(&problems);
-            let is_over = |at: &usize| is_refused && self.standings.was_waited_for(*at);
+            let is_over =
+                |at: &usize| is_refused && self.standings.was_waited_for(*at, question.kind);
             if let Some(at) = waiting.find(|at| !is_over(at)) {
                 asked.push((at, Clock::System.now() + patience));
                 racing.add(async move { (at, self.exchange(at, question).await) });
@@ -101,7 +102,7 @@ impl<'a> Asker<'a> {
             };
             match clock::until(until, racing.next()).await {
                 Some((at, outcome)) => {
-                    self.standings.has_ended(at, &outcome);
+                    self.standings.has_ended(at, question.kind, &outcome);
                     asked.retain(|(other, _)| *other != at);
                     match outcome {
                         Ok(answer) => return Ok(answer),
@@ -142,7 +143,7 @@ impl<'a> Asker<'a> {
         for at in 0..self.servers.len() {
             let is_told = problems.iter().any(|(told, _)| *told == at);
             let is_asked = asked.iter().any(|(asked, _)| *asked == at);
-            if !is_told && (is_asked || self.standings.was_waited_for(at)) {
+            if !is_told && (is_asked || self.standings.was_waited_for(at, question.kind)) {
                 problems.push((at, Problem::Silent));
             }
         }

@@ -75,6 +75,11 @@ impl Problem {
         }
     }
 
+    /// Whether the server said something.
+    pub(super) fn is_of_answer(&self) -> bool {
+        matches!(self, Self::Answered(_) | Self::Malformed(_) | Self::Cut(..))
+    }
+
     /// Whether the server could not be reached, or broke off.
     pub(super) fn is_of_dead(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::Unasked(Lack::Network, _))

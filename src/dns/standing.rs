@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::answer::Answer;
 use super::failure::Problem;
+use super::question::Kind;
 
 /// What a server did so far; the better ones are asked first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,51 +19,74 @@ enum Standing {
     Silent,
 }
 
-/// The standing of each server, by its place.
+/// What is known of one server.
+#[derive(Clone, Debug)]
+struct Known {
+    standing: Standing,
+    /// Of which kinds it answered questions, whatever it said.
+    answered: Vec<Kind>,
+}
+
+/// What is known of each server, by its place.
 #[derive(Debug)]
-pub(super) struct Standings(Mutex<Vec<Standing>>);
+pub(super) struct Standings(Mutex<Vec<Known>>);
 
 impl Standings {
     pub(super) fn of_live(servers: usize) -> Self {
-        Self(Mutex::new(vec![Standing::Live; servers]))
+        let known = Known {
+            standing: Standing::Live,
+            answered: Vec::new(),
+        };
+        Self(Mutex::new(vec![known; servers]))
     }
 
     /// The places of all servers in the order in which they are to be asked now.
     pub(super) fn order(&self) -> Vec<usize> {
-        let standings = self.lock();
-        let mut order: Vec<usize> = (0..standings.len()).collect();
-        order.sort_by_key(|at| standings.get(*at).copied());
+        let all = self.lock();
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        order.sort_by_key(|at| all.get(*at).map(|known| known.standing));
         order
     }
 
-    /// Whether this read has waited for the server in vain before.
-    pub(super) fn was_waited_for(&self, at: usize) -> bool {
-        let standing = self.lock().get(at).copied();
-        matches!(standing, Some(Standing::Late | Standing::Silent))
+    /// Whether this read has waited for the server in vain before, and it never answered a question of
+    /// the kind.
+    pub(super) fn was_waited_for(&self, at: usize, kind: Kind) -> bool {
+        self.lock().get(at).is_some_and(|known| {
+            matches!(known.standing, Standing::Late | Standing::Silent)
+                && !known.answered.contains(&kind)
+        })
     }
 
     /// Nobody waits for it alone any more.
     pub(super) fn is_silent(&self, at: usize) {
-        self.change(at, |_| Standing::Silent);
+        self.change(at, |known| known.standing = Standing::Silent);
     }
 
-    /// A question to it has ended so.
-    pub(super) fn has_ended(&self, at: usize, outcome: &Result<Answer, Problem>) {
-        let is_dead = matches!(outcome, Err(problem) if problem.is_of_dead());
-        self.change(at, |standing| match standing {
-            Standing::Live if is_dead => Standing::Dead,
-            Standing::Silent if !is_dead => Standing::Late,
-            standing => standing,
+    /// A question of the kind to it has ended so.
+    pub(super) fn has_ended(&self, at: usize, kind: Kind, outcome: &Result<Answer, Problem>) {
+        let (is_dead, has_answered) = match outcome {
+            Ok(_) => (false, true),
+            Err(problem) => (problem.is_of_dead(), problem.is_of_answer()),
+        };
+        self.change(at, |known| {
+            known.standing = match known.standing {
+                Standing::Live if is_dead => Standing::Dead,
+                Standing::Silent if has_answered => Standing::Late,
+                standing => standing,
+            };
+            if has_answered && !known.answered.contains(&kind) {
+                known.answered.push(kind);
+            }
         });
     }
 
-    fn change(&self, at: usize, change: impl FnOnce(Standing) -> Standing) {
-        if let Some(standing) = self.lock().get_mut(at) {
-            *standing = change(*standing);
+    fn change(&self, at: usize, change: impl FnOnce(&mut Known)) {
+        if let Some(known) = self.lock().get_mut(at) {
+            change(known);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Standing>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
