@@ -8,7 +8,8 @@ use vigie::dns::{Family, Protocol, Server};
 use vigie::source::Source;
 use vigie::source::dns::{Dns, Records};
 
-use crate::support::{Setup, only};
+use crate::support::dns::{DnsServer, serve};
+use crate::support::{Setup, endpoints, only};
 
 fn read(text: &str) -> Result<Config, String> {
     config::parse(text, Path::new("c.yml")).map_err(|errors| errors.to_string())
@@ -148,6 +149,18 @@ fn what_is_wrong_says_where_and_what_would_be_right() {
     }
     let many = format!("{{name: web.test, servers: [{}]}}", "10.0.0.1, ".repeat(17));
     assert!(errors(&many).contains("servers names 1 to 16 servers"));
+}
+
+#[test]
+fn a_label_may_begin_and_end_with_a_hyphen() {
+    for name in ["-a.test", "a-.test", "-", "_-x.-y-.test."] {
+        let records = dns(&format!("{{name: '{name}'}}"));
+        assert_eq!(&*records.name, name);
+    }
+    let server = DnsServer::start(|asked| asked.only("10.0.0.1"));
+    let vigie = serve(&[&server], "-a-.test", ", family: ipv4");
+    assert_eq!(endpoints(&vigie.list("web")), ["10.0.0.1 9000 0"]);
+    assert_eq!(server.questions(), ["-a-.test A"]);
 }
 
 #[test]

@@ -382,6 +382,28 @@ fn files_that_are_missing_say_nothing_and_files_that_cannot_be_read_are_a_failur
     assert_says(&failure.to_string(), &["reading /:", "a folder"]);
     let failure = find(System::with_files(missing(), "/".into(), Lane::default())).unwrap_err();
     assert_says(&failure.to_string(), &["reading /:", "a folder"]);
+    let folder = tempfile::tempdir().unwrap();
+    let [large, fifo] = ["large", "fifo"].map(|name| folder.path().join(name));
+    fs::File::create(&large)
+        .unwrap()
+        .set_len((4 << 20) + 1)
+        .unwrap();
+    assert!(
+        Command::new("mkfifo")
+            .arg(&fifo)
+            .status()
+            .unwrap()
+            .success()
+    );
+    for (file, words) in [
+        ("/".into(), ["a folder", "put a file there"]),
+        (fifo, ["a FIFO", "put a file there"]),
+        (large, ["too large", "4194304 bytes: shorten it"]),
+    ] {
+        let failure = find(System::with_files(file, missing(), Lane::default())).unwrap_err();
+        assert_says(&failure.to_string(), &words);
+        assert!(!failure.to_string().contains("let the user"), "{failure}");
+    }
     let system = System::with_files(missing(), missing(), Lane::default());
     let conf = smol::block_on(system.resolv_conf(Instant::now() + Duration::from_secs(1))).unwrap();
     assert_eq!(

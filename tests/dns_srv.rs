@@ -262,6 +262,86 @@ fn a_target_without_addresses_is_left_out_and_the_log_says_when_that_begins_and_
     );
 }
 
+/// A service one of whose targets is gone, until it answers otherwise.
+fn with_one_gone() -> (DnsServer, Arc<Mutex<&'static str>>) {
+    let mode = Arc::new(Mutex::new("gone"));
+    let now = mode.clone();
+    let records = srv(&["0 1 80 a.test", "0 2 81 gone.test"]);
+    let server = DnsServer::start(move |asked| match (asked.kind, &*asked.name) {
+        ("SRV", _) => match *now.lock().unwrap() {
+            "no name" => asked.error(NXDOMAIN),
+            "no data" => asked.answer(&[]).send(),
+            "root" => asked.answer(&strs(&srv(&["0 0 0 ."]))).send(),
+            _ => asked.answer(&strs(&records)).send(),
+        },
+        (_, "gone.test") => asked.error(NXDOMAIN),
+        _ => asked.only("10.0.0.1"),
+    });
+    (server, mode)
+}
+
+#[test]
+fn a_list_that_becomes_empty_ends_what_was_left_out() {
+    for empty in ["no name", "no data", "root"] {
+        let (server, mode) = with_one_gone();
+        let vigie = serve(&[&server], NAME, "");
+        assert_eq!(endpoints(&vigie.list("web")), ["10.0.0.1 80 1"]);
+        vigie.log.wait_for(": leaves out gone.test");
+        *mode.lock().unwrap() = empty;
+        assert_eq!(vigie.list("web").text(), "[]\n");
+        vigie.log.wait_for("no longer leaves out gone.test");
+        *mode.lock().unwrap() = "gone";
+        assert_eq!(endpoints(&vigie.list("web")), ["10.0.0.1 80 1"]);
+        let begun = || {
+            let lines = vigie.log.lines();
+            lines
+                .iter()
+                .filter(|line| line.contains(": leaves out gone.test"))
+                .count()
+        };
+        wait_until("it is told again", || begun() == 2);
+    }
+}
+
+#[test]
+fn what_is_left_out_is_told_once_across_reloads() {
+    let (server, _) = with_one_gone();
+    let vigie = serve(&[&server], NAME, "");
+    for _ in 0..3 {
+        assert_eq!(endpoints(&vigie.list("web")), ["10.0.0.1 80 1"]);
+        assert_eq!(vigie.reload().status, 200);
+    }
+    let lines = vigie.log.lines();
+    let told = lines.iter().filter(|line| line.contains("leaves out"));
+    assert_eq!(told.count(), 1, "{}", vigie.log.text());
+}
+
+#[test]
+fn unusual_bytes_of_a_name_are_escaped_once() {
+    let server = DnsServer::start(|asked| {
+        let host = [&[8][..], b"-.\\\"\n\xffa:", &[4], b"test", &[0]].concat();
+        match asked.kind {
+            "SRV" => asked
+                .answer(&[])
+                .raw(
+                    0,
+                    record(
+                        &encode(NAME),
+                        33,
+                        &[&[0, 0, 0, 1, 0, 80][..], &host].concat(),
+                    ),
+                )
+                .send(),
+            _ => asked.error(SERVFAIL),
+        }
+    });
+    let answer = serve(&[&server], NAME, ", family: ipv4").list("web");
+    assert_says(
+        &answer.error(),
+        &[r#"asking for A of -\.\\"\010\255a:.test: "#],
+    );
+}
+
 #[test]
 fn many_targets_that_are_left_out_make_one_short_line() {
     let records: Vec<String> = (0..40)
@@ -362,6 +442,14 @@ fn an_answer_that_was_trimmed_to_its_addresses_is_asked_for_over_tcp() {
         let no_better = read(keys, trimmed);
         assert_eq!(no_better.status, 502);
         assert_says(&no_better.error(), &["no SRV record"]);
+    }
+    for code in [0, NXDOMAIN] {
+        let nothing = read("", move |asked| match asked.tcp {
+            true => asked.error(code),
+            false => trimmed(asked),
+        });
+        assert_eq!(nothing.status, 502, "{}", nothing.text());
+        assert_says(&nothing.error(), &["trimmed", "over TCP", "no SRV record"]);
     }
     let server = DnsServer::without_tcp(trimmed);
     assert_eq!(serve(&[&server], NAME, "").list("web").status, 502);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use crate::support::dns::{
-    Act, Asked, DnsServer, FORMERR, NOTIMP, NXDOMAIN, Reply, SERVFAIL, serve,
+    Act, Asked, DnsServer, FORMERR, NOTIMP, NXDOMAIN, REFUSED, Reply, SERVFAIL, serve,
 };
 use crate::support::{assert_says, endpoints, wait_until};
 
@@ -51,7 +51,7 @@ fn datagrams_that_do_not_match_are_ignored() {
             },
             Reply {
                 question: Vec::new(),
-                ..forged(asked).code(SERVFAIL)
+                ..forged(asked).code(NXDOMAIN)
             },
         ];
         let mut acts: Vec<Act> = forgeries
@@ -343,6 +343,61 @@ fn edns_is_offered_and_done_without_where_a_server_does_not_know_it() {
             }
         }
     }
+}
+
+#[test]
+fn a_bare_header_with_an_error_is_that_error_at_once() {
+    for (code, word) in [(SERVFAIL, "SERVFAIL"), (REFUSED, "REFUSED")] {
+        for protocol in ["udp", "tcp"] {
+            let server = DnsServer::start(move |asked| {
+                Reply {
+                    question: Vec::new(),
+                    ..asked.answer(&[])
+                }
+                .code(code)
+                .send()
+            });
+            let vigie = serve(&[&server], "web.test", &format!(", protocol: {protocol}"));
+            let answer = vigie.list("web");
+            assert_eq!(answer.status, 502);
+            assert_says(&answer.error(), &[&format!("answered {word}")]);
+        }
+    }
+}
+
+#[test]
+fn a_datagram_longer_than_was_asked_for_that_ends_in_the_middle_is_asked_for_over_tcp() {
+    let records: Vec<String> = (0..300)
+        .map(|i| format!("web.test A 10.0.{}.{}", i / 256, i % 256))
+        .collect();
+    let whole = move |asked: &Asked| {
+        let records: Vec<&str> = records.iter().map(String::as_str).collect();
+        asked.answer(&records).bytes()
+    };
+    // One that fits in no buffer of ours, one that the server cut where it was asked to, one cut later.
+    for cut in [4800, 4096, 1232, 1500] {
+        let whole = whole.clone();
+        let server = DnsServer::start(move |asked| {
+            let bytes = whole(asked);
+            let length = if asked.tcp {
+                bytes.len()
+            } else {
+                cut.min(bytes.len())
+            };
+            vec![Act::Send(bytes[..length].to_vec())]
+        });
+        let list = serve(&[&server], "web.test", V4).list("web");
+        assert_eq!(endpoints(&list).len(), 300, "{cut}");
+        assert_eq!(server.questions(), ["web.test A", "web.test A over TCP"]);
+    }
+    let cut = move |asked: &Asked| vec![Act::Send(whole(asked)[..1300].to_vec())];
+    let server = DnsServer::without_tcp(cut);
+    let answer = serve(&[&server], "web.test", V4).list("web");
+    assert_eq!(answer.status, 502);
+    assert_says(
+        &answer.error(),
+        &["overlong", "over TCP", "Connection refused"],
+    );
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod dns_bind;
 mod dns_keys;
 mod dns_mutations;
 mod dns_resolv_conf;
+mod dns_servers;
 mod dns_srv;
 mod dns_transport;
 mod documents;

@@ -1,5 +1,7 @@
 //! What an answer says about its question: CNAME records followed, nothing left open.
 
+use std::fmt;
+
 use hickory_proto::rr::Name;
 
 use super::failure::Problem;
@@ -31,13 +33,35 @@ pub enum End {
     Alias(Name),
 }
 
+/// With its article.
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Truncated => "a truncated",
+            Self::Trimmed => "a trimmed",
+            Self::Overlong => "an overlong",
+        })
+    }
+}
+
 /// An answer that belongs to its question.
 #[derive(Debug)]
 pub enum Read {
     /// It may be relied on.
     Whole(Answer),
-    /// It is not whole, in these words: it is to be asked for over TCP.
-    Cut(&'static str),
+    /// It is not whole: it is to be asked for over TCP.
+    Cut(Cut),
+}
+
+/// In which way an answer is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// It says so itself.
+    Truncated,
+    /// It has the addresses of SRV records, and none of these.
+    Trimmed,
+    /// It is a datagram longer than was asked for, and ends in the middle.
+    Overlong,
 }
 
 /// Reads the bytes of an answer to the question that was asked under this id; `None` when they do not
@@ -45,8 +69,8 @@ pub enum Read {
 pub fn read(bytes: &[u8], question: &Question, id: u16) -> Option<Result<Read, Problem>> {
     let reply = message::read(bytes, question, id)?;
     Some(reply.and_then(|reply| match reply {
-        Reply::Truncated => Ok(Read::Cut("a truncated")),
-        Reply::Whole(message) => conclude(message, question),
+        Reply::Truncated => Ok(Read::Cut(Cut::Truncated)),
+        Reply::Whole(message) => conclude(*message, question),
     }))
 }
 
@@ -56,9 +80,9 @@ fn conclude(message: Message, question: &Question) -> Result<Read, Problem> {
             "it only refers to other servers, so ask one that resolves names",
         ));
     }
-    let (name, aliases) = follow(&message, &question.name)?;
-    let name = name.clone();
-    let has_others = !message.records.is_empty();
+    let path = follow(&message, &question.name)?;
+    let (name, aliases) = (path.end().clone(), path.aliases());
+    let has_others = path.is_beside(&message);
     let records: Vec<Data> = message
         .records
         .into_iter()
@@ -66,20 +90,59 @@ fn conclude(message: Message, question: &Question) -> Result<Read, Problem> {
         .collect();
     let is_settled = |zone: &Name| zone.zone_of(&name);
     let end = match () {
+        () if !records.is_empty() && !message.exists => {
+            return Err(Problem::Malformed(
+                "it has records of a name that does not exist",
+            ));
+        }
         () if !records.is_empty() => End::Records(records, message.additional),
-        () if has_others => return Err(Problem::Malformed("its records are of other names")),
+        () if has_others => {
+            return Err(Problem::Malformed(
+                "its records are of other names or kinds",
+            ));
+        }
         () if !message.exists => End::NoName,
         () if aliases > 0 && !message.soa.as_ref().is_some_and(is_settled) => End::Alias(name),
         () if question.kind == Kind::Srv && !message.additional.is_empty() => {
-            return Ok(Read::Cut("a trimmed"));
+            return Ok(Read::Cut(Cut::Trimmed));
         }
         () => End::NoData,
     };
     Ok(Read::Whole(Answer { aliases, end }))
 }
 
-/// The name at the end of the CNAME records that begin at `name`, and how many there are.
-fn follow<'a>(message: &'a Message, name: &'a Name) -> Result<(&'a Name, usize), Problem> {
+/// The names that CNAME records lead through, the one that was asked for first.
+struct Path<'a> {
+    passed: Vec<&'a Name>,
+    end: &'a Name,
+}
+
+impl Path<'_> {
+    fn end(&self) -> &Name {
+        self.end
+    }
+
+    fn aliases(&self) -> usize {
+        self.passed.len()
+    }
+
+    /// Whether anything in the answer section is neither of the name at the end nor of the path: then
+    /// it is no word about the question that there are no records.
+    fn is_beside(&self, message: &Message) -> bool {
+        let is_passed = |owner: &Name| self.passed.contains(&owner);
+        let renames = |zone: &Name| {
+            let is_below = |name: &&Name| zone.zone_of(name) && zone != *name;
+            self.passed.iter().any(is_below)
+        };
+        message.has_others
+            || message.records.iter().any(|(owner, _)| owner != self.end)
+            || !message.aliases.iter().all(|(owner, _)| is_passed(owner))
+            || !message.renamed.iter().all(renames)
+    }
+}
+
+/// Follows the CNAME records that begin at `name`.
+fn follow<'a>(message: &'a Message, name: &'a Name) -> Result<Path<'a>, Problem> {
     let mut path = vec![name];
     let mut name = name;
     while !message.records.iter().any(|(owner, _)| owner == name) {
@@ -102,5 +165,9 @@ fn follow<'a>(message: &'a Message, name: &'a Name) -> Result<(&'a Name, usize),
         path.push(target);
         name = target;
     }
-    Ok((name, path.len() - 1))
+    path.pop();
+    Ok(Path {
+        passed: path,
+        end: name,
+    })
 }

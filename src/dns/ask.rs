@@ -1,15 +1,15 @@
 //! A question to servers in their order, within a deadline.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use hickory_proto::rr::Name;
 
 use super::answer::{Answer, End, MOST_ALIASES};
 use super::exchange;
-use super::failure::{Failure, Problem};
+use super::failure::{Failure, Problem, are_refusal};
 use super::question::Question;
 use super::server::Server;
+use super::standing::Standings;
 use crate::clock::{self, Clock};
 use crate::racing::Racing;
 
@@ -34,8 +34,7 @@ pub struct Asker<'a> {
     servers: &'a [Server],
     protocol: Option<Protocol>,
     deadline: Instant,
-    /// Which server comes first, so that one read waits for a dead one once, not at each question.
-    first: AtomicUsize,
+    standings: Standings,
 }
 
 impl<'a> Asker<'a> {
@@ -46,7 +45,7 @@ impl<'a> Asker<'a> {
             servers,
             protocol,
             deadline,
-            first: AtomicUsize::new(0),
+            standings: Standings::of_live(servers.len()),
         }
     }
 
@@ -79,59 +78,75 @@ impl<'a> Asker<'a> {
     }
 
     /// The first answer. The next server is asked as well when one fails or has been silent for a
-    /// while; one that answers late still counts.
+    /// while; one that answers late still counts, until all others have refused to answer.
     async fn ask_each(&self, question: &Question) -> Result<Answer, Failure> {
-        let mut waiting = self.order();
-        let mut asked: Vec<usize> = Vec::new();
-        let mut problems: Vec<(usize, Problem)> = Vec::new();
+        let mut waiting = self.standings.order().into_iter();
+        let mut asked = Vec::new();
+        let mut problems = Vec::new();
         let mut racing = Racing::new();
         let patience = self.patience();
         loop {
-            match waiting.next() {
-                Some((at, server)) => {
-                    asked.push(at);
-                    racing.add(async move { (at, self.exchange(server, question).await) });
-                }
-                None if racing.is_empty() => return Err(self.failure(question, problems)),
-                None => {}
+            let is_refused = are_refusal(&problems);
+            let is_over =
+                |at: &usize| is_refused && self.standings.was_waited_for(*at, question.kind);
+            if let Some(at) = waiting.find(|at| !is_over(at)) {
+                asked.push((at, Clock::System.now() + patience));
+                racing.add(async move { (at, self.exchange(at, question).await) });
             }
-            let until = match waiting.len() {
-                0 => self.deadline,
-                _ => self.deadline.min(Clock::System.now() + patience),
+            if racing.is_empty() {
+                break;
+            }
+            let until = match waiting.len() == 0 && !is_refused {
+                true => self.deadline,
+                false => self.last_patience(&asked),
             };
             match clock::until(until, racing.next()).await {
-                Some((at, Ok(answer))) => {
-                    self.prefer(at, &problems);
-                    return Ok(answer);
+                Some((at, outcome)) => {
+                    self.standings.has_ended(at, question.kind, &outcome);
+                    asked.retain(|(other, _)| *other != at);
+                    match outcome {
+                        Ok(answer) => return Ok(answer),
+                        Err(problem) => problems.push((at, problem)),
+                    }
                 }
-                Some((at, Err(problem))) => problems.push((at, problem)),
-                None if self.left().is_zero() => break,
-                None => {}
+                None => {
+                    self.note_silent(&asked);
+                    if waiting.len() == 0 || self.left().is_zero() {
+                        break;
+                    }
+                }
             }
         }
-        asked.retain(|at| !problems.iter().any(|(failed, _)| failed == at));
-        problems.extend(asked.into_iter().map(|at| (at, Problem::Silent)));
-        Err(self.failure(question, problems))
+        Err(self.failure(question, problems, &asked))
     }
 
-    /// The servers with their places, from the one that comes first.
-    fn order(&self) -> std::vec::IntoIter<(usize, &'a Server)> {
-        let mut order: Vec<_> = self.servers.iter().enumerate().collect();
-        if !order.is_empty() {
-            order.rotate_left(self.first.load(Ordering::Relaxed) % self.servers.len());
-        }
-        order.into_iter()
+    /// When the last of these has been silent for long enough.
+    fn last_patience(&self, asked: &[(usize, Instant)]) -> Instant {
+        let last = asked.iter().map(|(_, until)| *until).max();
+        last.unwrap_or(self.deadline).min(self.deadline)
     }
 
-    /// The server that answered comes first from now on, if those before it are dead. One that said
-    /// anything at all is not.
-    fn prefer(&self, at: usize, problems: &[(usize, Problem)]) {
-        if problems.iter().all(|(_, problem)| problem.is_of_dead()) {
-            self.first.store(at, Ordering::Relaxed);
+    fn note_silent(&self, asked: &[(usize, Instant)]) {
+        let now = Clock::System.now();
+        for (at, _) in asked.iter().filter(|(_, until)| *until <= now) {
+            self.standings.is_silent(*at);
         }
     }
 
-    fn failure(&self, question: &Question, problems: Vec<(usize, Problem)>) -> Failure {
+    /// What the servers did, and that those said nothing which are still asked, or are no longer.
+    fn failure(
+        &self,
+        question: &Question,
+        mut problems: Vec<(usize, Problem)>,
+        asked: &[(usize, Instant)],
+    ) -> Failure {
+        for at in 0..self.servers.len() {
+            let is_told = problems.iter().any(|(told, _)| *told == at);
+            let is_asked = asked.iter().any(|(asked, _)| *asked == at);
+            if !is_told && (is_asked || self.standings.was_waited_for(at, question.kind)) {
+                problems.push((at, Problem::Silent));
+            }
+        }
         let named: Vec<(&Server, Problem)> = problems
             .into_iter()
             .filter_map(|(at, problem)| Some((self.servers.get(at)?, problem)))
@@ -145,7 +160,10 @@ impl<'a> Asker<'a> {
         PATIENCE.min(self.left() / servers.max(1))
     }
 
-    async fn exchange(&self, server: &Server, question: &Question) -> Result<Answer, Problem> {
+    async fn exchange(&self, at: usize, question: &Question) -> Result<Answer, Problem> {
+        let Some(server) = self.servers.get(at) else {
+            return Err(Problem::Silent);
+        };
         let pace = PACE.min(self.left() / 3).max(QUICKEST_PACE);
         exchange::ask(server, question, self.protocol_for(&question.name), pace).await
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hickory_proto::op::ResponseCode;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use super::answer::{Answer, Read};
+use super::answer::{Answer, Cut, End, Read};
 use super::ask::Protocol;
 use super::failure::Problem;
 use super::question::Question;
@@ -20,25 +20,33 @@ pub(super) async fn ask(
     protocol: Protocol,
     pace: Duration,
 ) -> Result<Answer, Problem> {
-    let how = match protocol {
+    let cut = match protocol {
         Protocol::Tcp => return whole(over_tcp(server, question).await?),
         Protocol::Udp => match over_udp(server, question, pace).await? {
             Read::Whole(answer) => return Ok(answer),
-            Read::Cut(how) => how,
+            Read::Cut(cut) => cut,
         },
     };
     let outcome = over_tcp(server, question).await.and_then(whole);
-    outcome.map_err(|problem| Problem::Cut(how, Box::new(problem)))
+    let outcome = outcome.and_then(|answer| match (cut, &answer.end) {
+        (Cut::Trimmed, End::NoData | End::NoName) => {
+            Err(Problem::Malformed("it has no SRV record either"))
+        }
+        _ => Ok(answer),
+    });
+    outcome.map_err(|problem| Problem::Cut(cut, Box::new(problem)))
 }
 
 /// Over TCP there is nothing left to ask.
 fn whole(read: Read) -> Result<Answer, Problem> {
     match read {
         Read::Whole(answer) => Ok(answer),
-        Read::Cut("a trimmed") => Err(Problem::Malformed(
+        Read::Cut(Cut::Trimmed) => Err(Problem::Malformed(
             "it has addresses, but no SRV record that they belong to",
         )),
-        Read::Cut(_) => Err(Problem::Malformed("it is truncated over TCP")),
+        Read::Cut(Cut::Truncated | Cut::Overlong) => {
+            Err(Problem::Malformed("it is truncated over TCP"))
+        }
     }
 }
 

@@ -4,8 +4,10 @@ use std::fmt;
 use std::io;
 
 use hickory_proto::op::ResponseCode;
+use rustix::io::Errno;
 
 use super::addresses::Family;
+use super::answer::Cut;
 use super::server::Server;
 use crate::wording::without_number;
 
@@ -19,14 +21,43 @@ pub enum Problem {
     /// It answered something that is no whole answer; the words say what.
     Malformed(&'static str),
     /// Its answer was cut; over TCP this came instead of the whole.
-    Cut(&'static str, Box<Problem>),
+    Cut(Cut, Box<Problem>),
     /// It could not be asked, or broke off: the step, then the reason.
     Failed(String),
+    /// This host lacks what it takes to ask it: the step, then the reason.
+    Unasked(Lack, String),
+}
+
+/// What this host may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Room for one more open file.
+    Files,
+    /// An address, an interface or a route to the server.
+    Network,
+}
+
+impl Lack {
+    fn of(error: &io::Error) -> Option<Self> {
+        match Errno::from_io_error(error)? {
+            Errno::MFILE | Errno::NFILE => Some(Self::Files),
+            Errno::NETUNREACH
+            | Errno::NETDOWN
+            | Errno::ADDRNOTAVAIL
+            | Errno::AFNOSUPPORT
+            | Errno::NODEV => Some(Self::Network),
+            _ => None,
+        }
+    }
 }
 
 impl Problem {
     pub(super) fn io(step: &str, error: &io::Error) -> Self {
-        Self::Failed(format!("{step}: {}", without_number(error)))
+        let how = format!("{step}: {}", without_number(error));
+        match Lack::of(error) {
+            Some(lack) => Self::Unasked(lack, how),
+            None => Self::Failed(how),
+        }
     }
 
     /// Whether the server said that it cannot or will not answer.
@@ -35,9 +66,23 @@ impl Problem {
         matches!(self, Self::Answered(ServFail | Refused | NotImp))
     }
 
-    /// Whether nothing came from the server at all.
+    /// Whether it keeps open what the server would say: silence does not, it was waited for.
+    fn is_vague(&self) -> bool {
+        match self {
+            Self::Answered(_) => !self.is_refusal(),
+            Self::Malformed(_) | Self::Cut(..) | Self::Unasked(Lack::Files, _) => true,
+            Self::Silent | Self::Failed(_) | Self::Unasked(Lack::Network, _) => false,
+        }
+    }
+
+    /// Whether the server said something.
+    pub(super) fn is_of_answer(&self) -> bool {
+        matches!(self, Self::Answered(_) | Self::Malformed(_) | Self::Cut(..))
+    }
+
+    /// Whether the server could not be reached, or broke off.
     pub(super) fn is_of_dead(&self) -> bool {
-        matches!(self, Self::Silent | Self::Failed(_))
+        matches!(self, Self::Failed(_) | Self::Unasked(Lack::Network, _))
     }
 }
 
@@ -47,8 +92,9 @@ impl fmt::Display for Problem {
             Self::Answered(code) => write!(f, "answered {}", word(*code)),
             Self::Silent => f.write_str("did not answer in time"),
             Self::Malformed(what) => write!(f, "gave a malformed answer: {what}"),
-            Self::Cut(how, problem) => write!(f, "gave {how} answer, and over TCP it {problem}"),
+            Self::Cut(cut, problem) => write!(f, "gave {cut} answer, and over TCP it {problem}"),
             Self::Failed(how) => write!(f, "failed, {how}"),
+            Self::Unasked(_, how) => write!(f, "could not be asked, {how}"),
         }
     }
 }
@@ -78,7 +124,7 @@ pub struct Failure {
 enum Kind {
     /// Nobody answered in time.
     TimedOut,
-    /// All who answered said that they cannot or will not answer, and nobody was silent.
+    /// All who answered, at least one, said that they cannot or will not answer.
     Refused,
     Failed,
 }
@@ -103,12 +149,10 @@ impl Failure {
 
     /// What all servers that were asked did.
     pub(super) fn of(asked: impl fmt::Display, problems: &[(&Server, Problem)]) -> Self {
-        let any = |is: fn(&Problem) -> bool| problems.iter().any(|(_, problem)| is(problem));
-        let is_vague =
-            |problem: &Problem| !matches!(problem, Problem::Failed(_)) && !problem.is_refusal();
+        let is_silent = |(_, problem): &(_, Problem)| *problem == Problem::Silent;
         let kind = match () {
-            () if any(|problem| *problem == Problem::Silent) => Kind::TimedOut,
-            () if any(Problem::is_refusal) && !any(is_vague) => Kind::Refused,
+            () if are_refusal(problems) => Kind::Refused,
+            () if problems.iter().any(is_silent) => Kind::TimedOut,
             () => Kind::Failed,
         };
         let told: Vec<String> = problems
@@ -131,8 +175,8 @@ impl Failure {
         self.kind == Kind::TimedOut
     }
 
-    /// Whether servers answered SERVFAIL, REFUSED or NOTIMP, and none was silent or gave a malformed
-    /// answer.
+    /// Whether servers answered SERVFAIL, REFUSED or NOTIMP, at least one, and none gave another
+    /// answer, not even a malformed one.
     pub fn is_refusal(&self) -> bool {
         self.kind == Kind::Refused
     }
@@ -150,13 +194,26 @@ impl Failure {
     }
 }
 
+/// Whether all that servers have said so far is that they cannot or will not answer.
+pub(super) fn are_refusal<S>(problems: &[(S, Problem)]) -> bool {
+    let any = |is: fn(&Problem) -> bool| problems.iter().any(|(_, problem)| is(problem));
+    any(Problem::is_refusal) && !any(Problem::is_vague)
+}
+
 fn advice(kind: Kind, problems: &[(&Server, Problem)]) -> &'static str {
     let refused = Problem::Answered(ResponseCode::Refused);
+    let lacks = |lack| move |(_, problem): &(_, Problem)| matches!(problem, Problem::Unasked(own, _) if *own == lack);
     match kind {
+        _ if problems.iter().any(lacks(Lack::Files)) => {
+            "raise the limit of open files of this host or of Vigie"
+        }
+        _ if problems.iter().all(lacks(Lack::Network)) => {
+            "see whether the network of this host is up and has a route there"
+        }
         Kind::TimedOut => "see whether it runs and can be reached from here, or raise timeout",
         _ if problems
             .iter()
-            .all(|(_, problem)| matches!(problem, Problem::Failed(_))) =>
+            .all(|(_, problem)| matches!(problem, Problem::Failed(_) | Problem::Unasked(..))) =>
         {
             "see whether it runs and can be reached from here"
         }
@@ -174,3 +231,48 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_host_lacks_is_not_blamed_on_the_server() {
+        let of = |numbers: &[i32]| {
+            let server = Server::default();
+            let problem = |number: &i32| {
+                let error = io::Error::from_raw_os_error(*number);
+                (&server, Problem::io("opening a socket", &error))
+            };
+            let problems: Vec<_> = numbers.iter().map(problem).collect();
+            Failure::of("A of web.test", &problems).to_string()
+        };
+        // EMFILE, ENFILE, ENETUNREACH, EADDRNOTAVAIL, ECONNREFUSED.
+        for (numbers, advice) in [
+            (
+                &[24][..],
+                "raise the limit of open files of this host or of Vigie",
+            ),
+            (
+                &[23, 111],
+                "raise the limit of open files of this host or of Vigie",
+            ),
+            (
+                &[101, 99],
+                "see whether the network of this host is up and has a route there",
+            ),
+            (
+                &[101, 111],
+                "see whether it runs and can be reached from here",
+            ),
+        ] {
+            let told = of(numbers);
+            assert!(told.ends_with(&format!("; {advice}")), "{told}");
+        }
+        assert_eq!(
+            of(&[24]),
+            "asking for A of web.test: 127.0.0.1:53 could not be asked, opening a socket: \
+             Too many open files; raise the limit of open files of this host or of Vigie"
+        );
+    }
+}

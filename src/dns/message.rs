@@ -39,6 +39,10 @@ pub(super) struct Message {
     pub(super) records: Vec<(Name, Data)>,
     /// CNAME records: the name, what it stands for.
     pub(super) aliases: Vec<(Name, Name)>,
+    /// Whose names below them DNAME records rename (RFC 6672).
+    pub(super) renamed: Vec<Name>,
+    /// Whether anything else stands with the answer; a signature says nothing.
+    pub(super) has_others: bool,
     /// The zone whose SOA record says that there is no such record (RFC 2308, section 2).
     pub(super) soa: Option<Name>,
     /// Whether it only refers to servers that may know more.
@@ -51,7 +55,7 @@ pub(super) struct Message {
 pub(super) enum Reply {
     /// One that says that it is not whole.
     Truncated,
-    Whole(Message),
+    Whole(Box<Message>),
 }
 
 /// Reads a message; `None` when it does not belong to the question.
@@ -66,8 +70,7 @@ pub(super) fn read(bytes: &[u8], question: &Question, id: u16) -> Option<Result<
     }
     let code = header.response_code;
     match header.counts.queries {
-        // Who does not know EDNS may answer with the bare header (RFC 6891, section 7).
-        0 if matches!(code, ResponseCode::FormErr | ResponseCode::NotImp) => {}
+        0 if may_be_bare(code) => {}
         1 => repeats(&mut decoder, question).then_some(())?,
         _ => return None,
     }
@@ -78,6 +81,16 @@ pub(super) fn read(bytes: &[u8], question: &Question, id: u16) -> Option<Result<
         }
         code => Err(Problem::Answered(code)),
     })
+}
+
+/// What a message is that ends in the middle, for instance.
+pub(super) const BROKEN: Problem = Problem::Malformed("its records cannot be read to the end");
+
+/// Whether an answer with the code may come without the question: from who does not know EDNS (RFC 6891,
+/// section 7), or does not care to look at it.
+fn may_be_bare(code: ResponseCode) -> bool {
+    use ResponseCode::{FormErr, NotImp, Refused, ServFail};
+    matches!(code, FormErr | NotImp | Refused | ServFail)
 }
 
 /// Whether the question stands in the answer as it was asked, but for the case of letters.
@@ -97,13 +110,13 @@ fn whole<'b>(
 ) -> Result<Reply, Problem> {
     let mut walk = Walk::new(bytes, header, kind);
     let walked = walk.all(&mut decoder, header);
-    walked.map_err(|_| Problem::Malformed("its records cannot be read to the end"))?;
+    walked.map_err(|_| BROKEN)?;
     if !decoder.is_empty() {
         // One whose counts are wrong may hide records.
         return Err(Problem::Malformed("more follows its last record"));
     }
     match walk.code_high {
-        0 => Ok(Reply::Whole(walk.message)),
+        0 => Ok(Reply::Whole(Box::new(walk.message))),
         high => Err(Problem::Answered(ResponseCode::from(
             high,
             header.response_code.low(),
@@ -137,6 +150,8 @@ impl<'b> Walk<'b> {
                 exists: header.response_code == ResponseCode::NoError,
                 records: Vec::new(),
                 aliases: Vec::new(),
+                renamed: Vec::new(),
+                has_others: false,
                 soa: None,
                 is_referral: false,
                 additional: Addresses::new(),
@@ -179,15 +194,11 @@ impl<'b> Walk<'b> {
                 self.code_high |= high;
                 data.skip()?;
             }
+            (Section::Answer, _) => {
+                self.message
+                    .answer(owner, (class, kind), self.kind, &mut data)?
+            }
             _ if class != DNSClass::IN => data.skip()?,
-            (Section::Answer, RecordType::CNAME) => {
-                let target = name(data.decoder, self.bytes)?;
-                self.message.aliases.push((owner, target));
-            }
-            (Section::Answer, kind) if kind == self.kind.into() => {
-                let read = data.read(self.kind)?;
-                self.message.records.push((owner, read));
-            }
             (Section::Authority, RecordType::SOA) => {
                 self.message.soa = Some(owner);
                 data.skip()?;
@@ -203,6 +214,33 @@ impl<'b> Walk<'b> {
             _ => data.skip()?,
         }
         data.end()
+    }
+}
+
+impl Message {
+    /// Takes one record of the answer section to a question for records of the kind `asked`.
+    fn answer(
+        &mut self,
+        owner: Name,
+        what: (DNSClass, RecordType),
+        asked: Kind,
+        data: &mut Rdata<'_, '_>,
+    ) -> Result<(), DecodeError> {
+        match what {
+            (DNSClass::IN, RecordType::CNAME) => {
+                let target = name(data.decoder, data.bytes)?;
+                self.aliases.push((owner, target));
+                return Ok(());
+            }
+            (DNSClass::IN, kind) if kind == asked.into() => {
+                self.records.push((owner, data.read(asked)?));
+                return Ok(());
+            }
+            (DNSClass::IN, RecordType::DNAME) => self.renamed.push(owner),
+            (DNSClass::IN, RecordType::RRSIG) => {}
+            _ => self.has_others = true,
+        }
+        data.skip()
     }
 }
 

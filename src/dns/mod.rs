@@ -20,14 +20,15 @@ mod name;
 mod question;
 mod resolv_conf;
 mod server;
+mod standing;
 mod system;
 mod tcp;
 mod udp;
 
 pub use addresses::{Family, addresses};
-pub use answer::{Answer, End, Read, read};
+pub use answer::{Answer, Cut, End, Read, read};
 pub use ask::{Asker, Protocol};
-pub use failure::{Failure, Problem};
+pub use failure::{Failure, Lack, Problem};
 pub use hickory_proto::rr::Name;
 pub use hosts::Hosts;
 pub use message::{Addresses, Data};

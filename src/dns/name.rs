@@ -2,8 +2,6 @@
 
 use hickory_proto::rr::Name;
 
-use crate::wording::shorten;
-
 /// A name has at most this many bytes without its last dot (RFC 1035, section 2.3.4).
 const LONGEST_NAME: usize = 253;
 /// A label has at most this many bytes (RFC 1035, section 2.3.4).
@@ -25,7 +23,8 @@ impl Wanted {
             None => (text, false),
         };
         check(bare)?;
-        let name = Name::from_ascii(format!("{bare}."));
+        // From its labels: it is no host name, so a hyphen may stand at either end of them.
+        let name = Name::from_labels(bare.split('.').map(str::as_bytes));
         Ok(Self {
             name: name.map_err(|_| "DNS cannot hold this name")?,
             absolute,
@@ -78,12 +77,24 @@ fn check(bare: &str) -> Result<(), &'static str> {
     }
 }
 
-/// A name for messages and the log: without its last dot, unusual bytes escaped.
+/// A name for messages and the log: without its last dot, unusual bytes escaped (RFC 1035, section
+/// 5.1).
 pub fn to_text(name: &Name) -> String {
-    let text = name.to_ascii();
-    let bare = text.strip_suffix('.').filter(|bare| !bare.is_empty());
-    // Each byte of a name may be written as four characters.
-    shorten(bare.unwrap_or(&text), 4 * LONGEST_NAME)
+    if name.is_root() {
+        return ".".into();
+    }
+    let labels = name
+        .iter()
+        .map(|label| label.iter().copied().map(escape).collect::<String>());
+    labels.collect::<Vec<_>>().join(".")
+}
+
+fn escape(byte: u8) -> String {
+    match byte {
+        b'.' | b'\\' => format!("\\{}", char::from(byte)),
+        b'!'..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\{byte:03}"),
+    }
 }
 
 /// The text of a name without escapes, its labels joined by dots.

@@ -11,7 +11,7 @@ use super::name::to_text;
 
 /// The largest UDP answer that is asked for: it crosses every network unfragmented (RFC 6891, section
 /// 6.2.5; RFC 9715).
-const UDP_PAYLOAD: u16 = 1232;
+pub(super) const UDP_PAYLOAD: u16 = 1232;
 
 /// The records that are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,8 +43,10 @@ impl ResolvConf {
             ..Self::default()
         };
         let mut names_servers = false;
-        for line in text.lines().map(str::trim_start) {
-            let mut words = line.split_ascii_whitespace();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for line in text.lines() {
+            let content = line.split(['#', ';']).next().unwrap_or_default();
+            let mut words = content.split_ascii_whitespace();
             match words.next() {
                 Some("nameserver") => {
                     names_servers = true;
@@ -55,7 +57,6 @@ impl ResolvConf {
                 Some("options") => {
                     read.ndots = words.filter_map(ndots).next_back().unwrap_or(read.ndots)
                 }
-                // Anything else, and comments, which begin with # or ;
                 _ => {}
             }
         }
@@ -121,6 +122,18 @@ mod tests {
             read(later),
             (strings(&["[::1]:53"]), strings(&["b.test"]), 15)
         );
+    }
+
+    #[test]
+    fn a_comment_begins_with_its_mark_and_a_byte_order_mark_is_skipped() {
+        for mark in ['#', ';'] {
+            let text = format!(
+                "\u{feff}nameserver 10.0.0.53{mark}c\nnameserver ::1{mark} x\n{mark}nameserver ::2\n\
+                 search a.test{mark}b.test c.test\noptions {mark}ndots:3"
+            );
+            let servers = ["10.0.0.53:53", "[::1]:53"];
+            assert_eq!(read(&text), (strings(&servers), strings(&["a.test"]), 1));
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::name::Wanted;
 use super::resolv_conf::ResolvConf;
 use crate::blocking::{Lane, Stuck};
 use crate::clock::Clock;
-use crate::regular_file;
+use crate::regular_file::{self, Unreadable};
 use crate::wording::quote;
 
 /// The most bytes that either file may have.
@@ -106,12 +106,20 @@ impl System {
         match self.lane.run(timeout, read).await {
             Ok(Ok(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Ok(Err(error)) if error.is_missing() => Ok(None),
-            Ok(Err(error)) => Err(Failure::new(wrong(format!(
-                "{error}; let the user that runs Vigie read it"
-            )))),
+            Ok(Err(error)) => Err(Failure::new(wrong(advise(&error)))),
             Err(stuck @ Stuck::TimedOut) => Err(Failure::timed_out(wrong(stuck.to_string()))),
             Err(stuck) => Err(Failure::new(wrong(stuck.to_string()))),
         }
+    }
+}
+
+fn advise(error: &Unreadable) -> String {
+    match error {
+        Unreadable::TooLarge => format!("{error}; it may have {LARGEST} bytes: shorten it"),
+        Unreadable::NotRegular(_) => format!("{error}; put a file there"),
+        Unreadable::Restless => format!("{error}; write a new file and rename it over the old one"),
+        _ if error.is_denied() => format!("{error}; let the user that runs Vigie read it"),
+        _ => error.to_string(),
     }
 }
 

@@ -7,15 +7,18 @@ use std::time::Duration;
 use async_io::Async;
 use smol::future::yield_now;
 
-use super::answer::{Read, read};
+use super::answer::{Cut, Read, read};
 use super::exchange::encode;
 use super::failure::Problem;
-use super::question::Question;
+use super::message::BROKEN;
+use super::question::{Question, UDP_PAYLOAD};
 use super::server::Server;
 use crate::clock;
 
-/// More than was asked for fits, and what is longer still is malformed.
+/// More than was asked for fits, and what is longer still is asked for over TCP.
 const LARGEST: usize = 4096;
+/// What a server may send to who does not say how much it takes (RFC 1035, section 4.2.1).
+const SMALL_PAYLOAD: u16 = 512;
 /// Between two sendings at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// So many datagrams that do not match are looked at before others get their turn.
@@ -33,12 +36,17 @@ pub(super) async fn exchange(
 ) -> Result<Read, Problem> {
     let (id, bytes) = encode(question, edns)?;
     let socket = connect(server).map_err(|error| Problem::io("opening a socket", &error))?;
+    let asked_for = if edns { UDP_PAYLOAD } else { SMALL_PAYLOAD };
     let mut pause = pace;
     loop {
         let sent = socket.send(&bytes).await;
         sent.map_err(|error| Problem::io("sending", &error))?;
         if let Some(outcome) = clock::within(pause, receive(&socket, question, id)).await {
-            return outcome;
+            let (length, outcome) = outcome?;
+            return match is_overlong(length, asked_for.into(), &outcome) {
+                true => Ok(Read::Cut(Cut::Overlong)),
+                false => outcome,
+            };
         }
         pause = (pause * 3 / 2).min(LONGEST_PAUSE.max(pace));
     }
@@ -57,10 +65,26 @@ fn connect(server: &Server) -> io::Result<Async<UdpSocket>> {
     Async::new(socket)
 }
 
-async fn receive(socket: &Async<UdpSocket>, question: &Question, id: u16) -> Result<Read, Problem> {
+/// Whether an answer of this length ends in the middle because it did not fit, though it does not say
+/// so: there is no room for it here, or the server or the network cut it.
+fn is_overlong(length: usize, asked_for: usize, outcome: &Result<Read, Problem>) -> bool {
+    match outcome {
+        Err(Problem::Answered(_)) => false,
+        Err(problem) if *problem == BROKEN => length >= asked_for,
+        _ => length > LARGEST,
+    }
+}
+
+/// What a datagram says that belongs to the question, and its length.
+async fn receive(
+    socket: &Async<UdpSocket>,
+    question: &Question,
+    id: u16,
+) -> Result<(usize, Result<Read, Problem>), Problem> {
     let peer = socket.get_ref().peer_addr();
     let peer = peer.map_err(|error| Problem::io("receiving", &error))?;
-    let mut buffer = [0; LARGEST];
+    // One byte more tells what does not fit.
+    let mut buffer = [0; LARGEST + 1];
     let mut mismatches = 0;
     loop {
         let received = socket.recv_from(&mut buffer).await;
@@ -69,7 +93,7 @@ async fn receive(socket: &Async<UdpSocket>, question: &Question, id: u16) -> Res
         if sender == peer
             && let Some(outcome) = read(buffer.get(..length).unwrap_or_default(), question, id)
         {
-            return outcome;
+            return Ok((length, outcome));
         }
         mismatches += 1;
         if mismatches % MISMATCHES == 0 {

@@ -72,10 +72,8 @@ impl DnsReader {
         if !self.settings.servers.is_empty() {
             let asker = self.asker(&self.settings.servers, deadline);
             let name = self.settings.wanted.name();
-            return Ok(self
-                .list(&asker, name, default_port)
-                .await?
-                .unwrap_or_default());
+            let list = self.list(&asker, name, default_port).await?;
+            return Ok(list.unwrap_or_else(|| self.nothing()));
         }
         let resolv_conf = self.system.resolv_conf(deadline).await?;
         let asker = self.asker(&resolv_conf.servers, deadline);
@@ -85,7 +83,13 @@ impl DnsReader {
                 return Ok(list);
             }
         }
-        Ok(Vec::new())
+        Ok(self.nothing())
+    }
+
+    /// The list of a name that does not exist.
+    fn nothing(&self) -> Vec<Endpoint> {
+        self.left_out.end(self.settings.wanted.name());
+        Vec::new()
     }
 
     fn asker<'a>(&self, servers: &'a [Server], deadline: Instant) -> Asker<'a> {

@@ -9,7 +9,7 @@ use std::num::NonZeroU16;
 pub(super) use self::left_out::LeftOut;
 use self::targets::Reason;
 use super::{Listed, endpoint};
-use crate::dns::{Asker, Data, End, Family, Kind, Name, Question, to_text};
+use crate::dns::{Addresses, Asker, Data, End, Family, Kind, Name, Question, to_text};
 use crate::source::Failure;
 
 /// One SRV record. All priorities are served.
@@ -37,11 +37,12 @@ pub(super) async fn list(
     let (records, additional) = match asker.ask(&question).await?.end {
         End::Records(records, additional) => (records, additional),
         End::NoName => return Ok(None),
-        End::NoData | End::Alias(_) => return Ok(Some(Vec::new())),
+        End::NoData | End::Alias(_) => (Vec::new(), Addresses::new()),
     };
     let services: Vec<Service> = records.into_iter().filter_map(service).collect();
     if services.iter().all(|service| service.target.is_root()) {
         // "The service is decidedly not available at this domain" (RFC 2782).
+        left_out.end(name);
         return Ok(Some(Vec::new()));
     }
     let found = targets::find(asker, targets_of(&services), &additional, family).await?;

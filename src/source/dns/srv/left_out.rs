@@ -18,6 +18,11 @@ const MOST: usize = 10;
 pub(in crate::source::dns) struct LeftOut(Mutex<BTreeMap<String, Reason>>);
 
 impl LeftOut {
+    /// Tells that there is nothing any more to be left out.
+    pub(in crate::source::dns) fn end(&self, name: &Name) {
+        self.tell(name, BTreeMap::new());
+    }
+
     /// Tells what has changed since the last read of the name.
     pub(super) fn tell(&self, name: &Name, missing: BTreeMap<String, Reason>) {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
