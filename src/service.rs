@@ -1,22 +1,23 @@
 //! A service: a name, its source, its memory and what is counted of it.
 
+mod history;
+mod listing;
 pub mod tally;
 
 use std::num::NonZeroU16;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Instant, SystemTime};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-use log::info;
-use siphasher::sip::SipHasher13;
 use smol::future::FutureExt;
 
+use self::history::History;
+pub use self::listing::Listing;
 use self::tally::{Answers, Reads, Statistics};
 use crate::blocking::{self, Lane};
-use crate::clock::{self, Clock};
+use crate::clock::Clock;
 use crate::config;
 use crate::endpoint::Endpoint;
-use crate::format::json;
 use crate::metrics::Histograms;
 use crate::slot::{Given, Policy, Runtime, Slot};
 use crate::source::{Common, Failure, Reader, Source};
@@ -25,52 +26,6 @@ use crate::yaml::Diagnostic;
 
 /// A list of so many endpoints is rendered in less time than a thread takes to start.
 const RENDERED_AT_ONCE: usize = 500;
-
-/// A list as clients get it, made once a read.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// How many endpoints it has.
-    pub endpoints: usize,
-    /// The JSON body.
-    pub body: Box<[u8]>,
-    /// The strong entity tag of the body, with its quotes (RFC 9110, section 8.8.3).
-    pub etag: Box<str>,
-    /// What HTTP says of it, written once: see [`Listing::fields`].
-    fields: Box<str>,
-    /// Where the fields begin that go with a 304 too.
-    at_304: usize,
-}
-
-impl Listing {
-    /// Renders a list and its entity tag.
-    pub fn new(endpoints: &[Endpoint]) -> Self {
-        let body = json::render(endpoints).into_boxed_slice();
-        // A published function with fixed keys: each Vigie gives the same list the same tag.
-        let length = body.len();
-        let etag = format!("\"{length:x}-{:016x}\"", SipHasher13::new().hash(&body));
-        let media_type = json::MEDIA_TYPE;
-        let mut fields = format!("Content-Type: {media_type}\r\nContent-Length: {length}\r\n");
-        let at_304 = fields.len();
-        fields += &format!("Cache-Control: no-cache\r\nETag: {etag}\r\n");
-        Self {
-            endpoints: endpoints.len(),
-            body,
-            etag: etag.into(),
-            fields: fields.into(),
-            at_304,
-        }
-    }
-
-    /// The fields of a 200 that stay the same, each with its line end.
-    pub fn fields(&self) -> &str {
-        &self.fields
-    }
-
-    /// Those of them that go with a 304 (RFC 9110, section 15.4.5).
-    pub fn fields_of_304(&self) -> &str {
-        &self.fields[self.at_304..]
-    }
-}
 
 /// A list that a request for a service gets.
 pub type Listed = Given<Arc<Listing>, Failure>;
@@ -87,18 +42,6 @@ pub struct Service {
     history: Arc<Mutex<History>>,
     answers: Arc<Answers>,
     reads: Arc<Reads>,
-}
-
-/// What the service of a name remembers of its reads, whatever its source was.
-#[derive(Debug, Default)]
-struct History {
-    /// What the log has told, so that each change is told once.
-    failing_since: Option<Instant>,
-    empty: Option<bool>,
-    /// How many endpoints the last good read gave, and when it ended.
-    last_good: Option<(usize, SystemTime)>,
-    /// The last list, as long as anyone holds it.
-    last: Weak<Listing>,
 }
 
 impl Service {
@@ -256,48 +199,5 @@ fn told(outcome: &Result<Listing, Failure>) -> String {
     match outcome {
         Ok(listing) => count(listing.endpoints, "endpoint"),
         Err(_) => "failed".into(),
-    }
-}
-
-impl History {
-    /// The same list again is the one that is there already: who has not taken all of it yet holds it.
-    fn share(&mut self, listing: Listing) -> Arc<Listing> {
-        if let Some(last) = self.last.upgrade().filter(|last| **last == listing) {
-            return last;
-        }
-        let listing = Arc::new(listing);
-        self.last = Arc::downgrade(&listing);
-        listing
-    }
-
-    fn tell(&mut self, name: &str, kind: &str, outcome: &Result<Listing, Failure>, now: Instant) {
-        match outcome {
-            Err(failure) if self.failing_since.is_none() => {
-                self.failing_since = Some(now);
-                info!(service = name, source = kind; "{failure}");
-            }
-            Err(_) => {}
-            Ok(listing) => {
-                if let Some(since) = self.failing_since.take() {
-                    let seconds = now.saturating_duration_since(since).as_secs();
-                    info!(service = name, source = kind; "service {name}: its source answers again, after {seconds} s");
-                }
-                self.tell_emptiness(name, kind, listing.endpoints);
-                self.last_good = Some((listing.endpoints, clock::date()));
-            }
-        }
-    }
-
-    fn tell_emptiness(&mut self, name: &str, kind: &str, endpoints: usize) {
-        let empty = endpoints == 0;
-        match self.empty.replace(empty) {
-            Some(true) if !empty => {
-                info!(service = name, source = kind; "service {name}: lists {} again", count(endpoints, "endpoint"))
-            }
-            Some(false) if empty => {
-                info!(service = name, source = kind; "service {name}: its source lists no endpoints now")
-            }
-            _ => {}
-        }
     }
 }
