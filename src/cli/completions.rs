@@ -24,6 +24,7 @@ usage: vigie completions bash|zsh|fish
 
 To have it in each new shell:
   bash  vigie completions bash > ~/.local/share/bash-completion/completions/vigie
+        (needs the package bash-completion, and that folder)
   zsh   vigie completions zsh > DIRECTORY/_vigie, where DIRECTORY is in $fpath
   fish  vigie completions fish > ~/.config/fish/completions/vigie.fish
 
