@@ -5,10 +5,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use async_io::Async;
+use rustix::io::Errno;
 use smol::io::{AsyncRead, AsyncWrite};
 
 use super::{Client, Deadline, Failure, Kind, Step, Target, address, tls};
-use crate::clock;
+use crate::clock::{self, Clock};
 use crate::racing::Racing;
 use crate::wording::without_number;
 
@@ -19,10 +20,12 @@ pub(super) type Stream = Box<dyn Transport>;
 pub(super) trait Transport: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 
-/// After so long without a connection the next address is tried beside (RFC 8305, section 5).
+/// After so long without a connection the next address is tried beside (RFC 8305, section 5), sooner where
+/// there are so many that half of the time would not do for all.
 const HEAD_START: Duration = Duration::from_millis(250);
-/// So many addresses are tried at once.
-const MOST_AT_ONCE: usize = 8;
+/// So many addresses are tried at once. One that is silent as long as it takes to begin with so many more
+/// makes room, when others wait for it.
+const MOST_AT_ONCE: u32 = 8;
 /// A failure names so many addresses.
 const MOST_NAMED: usize = 4;
 
@@ -37,11 +40,13 @@ impl Client {
     ) -> Result<Stream, Failure> {
         step.begin("looking up the host");
         let addresses = address::of(target, &self.names, deadline).await?;
-        step.begin(match &*addresses {
-            [one] => format!("connecting to {one}"),
-            several => format!("connecting to {} addresses", several.len()),
-        });
-        let stream = dial(addresses).await?;
+        let words = addresses.iter().map(ToString::to_string);
+        step.begin(format!("connecting to {}", some_of(words)));
+        let mut dialled = dial(&addresses, deadline).await;
+        if dialled.as_ref().is_err_and(lack_files) && self.kept.give_up_all() {
+            dialled = dial(&addresses, deadline).await;
+        }
+        let stream = dialled.map_err(|errors| unconnected(&errors))?;
         // A request goes out in one write, so there is nothing to wait for.
         let _ = stream.get_ref().set_nodelay(true);
         if !target.is_https() {
@@ -61,21 +66,29 @@ pub(super) fn failed(step: &str, kind: Kind, error: &io::Error) -> Failure {
     }
 }
 
+/// What came of the addresses that did not take the connection.
+type Errors = Vec<(SocketAddr, io::Error)>;
+
 /// Connects to the first address that takes it. The next one is tried when one fails or is slow.
-async fn dial(addresses: Vec<SocketAddr>) -> Result<Async<TcpStream>, Failure> {
-    let mut rest = addresses.into_iter();
+async fn dial(addresses: &[SocketAddr], deadline: Deadline) -> Result<Async<TcpStream>, Errors> {
+    let left = deadline.saturating_duration_since(Clock::System.now());
+    let count = u32::try_from(addresses.len()).unwrap_or(u32::MAX);
+    let pace = HEAD_START.min(left / count.saturating_mul(2).max(1));
+    let mut rest = addresses.iter().zip(1..);
     let mut under_way = Racing::new();
     let mut errors = Vec::new();
     loop {
-        if under_way.len() < MOST_AT_ONCE
-            && let Some(address) = rest.next()
+        if under_way.len() < MOST_AT_ONCE as usize
+            && let Some((address, number)) = rest.next()
         {
-            under_way.add(async move { (address, Async::<TcpStream>::connect(address).await) });
+            let others_wait = number + MOST_AT_ONCE <= count;
+            let patience = others_wait.then_some(pace * MOST_AT_ONCE);
+            under_way.add(async move { (*address, attempt(*address, patience).await) });
         }
         if under_way.is_empty() {
-            return Err(unconnected(&errors));
+            return Err(errors);
         }
-        match clock::within(HEAD_START, under_way.next()).await {
+        match clock::within(pace, under_way.next()).await {
             Some((_, Ok(stream))) => return Ok(stream),
             Some((address, Err(error))) => errors.push((address, error)),
             None => {}
@@ -83,16 +96,45 @@ async fn dial(addresses: Vec<SocketAddr>) -> Result<Async<TcpStream>, Failure> {
     }
 }
 
-fn unconnected(errors: &[(SocketAddr, io::Error)]) -> Failure {
-    let named = errors.iter().take(MOST_NAMED);
-    let mut all: Vec<_> = named
-        .map(|(address, error)| format!("connecting to {address}: {}", without_number(error)))
-        .collect();
-    match errors.len().checked_sub(MOST_NAMED) {
-        _ if errors.is_empty() => all.push("the host has no address".into()),
-        None | Some(0) => {}
-        Some(more) => all.push(format!("and {more} more addresses")),
+/// One that has its `patience` is given up when it has been silent so long.
+async fn attempt(address: SocketAddr, patience: Option<Duration>) -> io::Result<Async<TcpStream>> {
+    let connect = Async::<TcpStream>::connect(address);
+    match patience {
+        None => connect.await,
+        Some(patience) => match clock::within(patience, connect).await {
+            Some(outcome) => outcome,
+            None => Err(io::Error::new(io::ErrorKind::TimedOut, "it is silent")),
+        },
     }
-    let right = "see whether the server runs and listens there";
-    Failure::new(Kind::Connect, format!("{}; {right}", all.join(", ")))
+}
+
+fn lack_files(errors: &Errors) -> bool {
+    let kinds = errors.iter().map(|(_, error)| Errno::from_io_error(error));
+    kinds
+        .flatten()
+        .any(|kind| matches!(kind, Errno::MFILE | Errno::NFILE))
+}
+
+/// The first few, and how many more addresses there are.
+fn some_of(words: impl ExactSizeIterator<Item = String>) -> String {
+    let more = words.len().saturating_sub(MOST_NAMED);
+    let named: Vec<_> = words.take(MOST_NAMED).collect();
+    match more {
+        0 => named.join(", "),
+        more => format!("{}, and {more} more addresses", named.join(", ")),
+    }
+}
+
+fn unconnected(errors: &Errors) -> Failure {
+    if errors.is_empty() {
+        return Failure::new(Kind::Connect, "the host has no address");
+    }
+    let all = errors
+        .iter()
+        .map(|(address, error)| format!("connecting to {address}: {}", without_number(error)));
+    let right = match lack_files(errors) {
+        true => "raise the limit of open files",
+        false => "see whether the server runs and listens there",
+    };
+    Failure::new(Kind::Connect, format!("{}; {right}", some_of(all)))
 }
