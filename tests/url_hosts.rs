@@ -127,7 +127,9 @@ fn every_address_of_a_name_has_its_share_of_the_time() {
     ];
     let mount = format!("mount --bind {} /etc/hosts", path.display());
     let vigie = Setup::services(&services.concat())
-        .after(&format!("exec unshare -m sh -c '{mount} && exec \"$@\"' sh \"$@\""))
+        .after(&format!(
+            "exec unshare -m sh -c '{mount} && exec \"$@\"' sh \"$@\""
+        ))
         .start();
     for name in ["silent8", "silent20", "refused70", "short"] {
         let answer = vigie.list(name);
@@ -137,7 +139,10 @@ fn every_address_of_a_name_has_its_share_of_the_time() {
     let late = vigie.list("none");
     assert_eq!(late.status, 504);
     let words = [10, 11, 12, 13].map(|last| at(format!("127.0.1.{last}")));
-    let words = format!("connecting to {}, and 2 more addresses: not done within 300ms", words.join(", "));
+    let words = format!(
+        "connecting to {}, and 2 more addresses: not done within 300ms",
+        words.join(", ")
+    );
     assert_says(&late.error(), &[&words]);
     drop(holes);
 }
