@@ -88,6 +88,11 @@ impl Target {
         self.url.origin()
     }
 
+    /// Whether both have the same scheme, host and port.
+    pub fn is_at_origin_of(&self, other: &Self) -> bool {
+        self.origin() == other.origin()
+    }
+
     /// Whether TLS is spoken there.
     pub fn is_https(&self) -> bool {
         self.url.scheme() == "https"
