@@ -270,6 +270,8 @@ fn gzip_is_decoded() {
     }
     let empty = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(ends_with(empty).summary(), (200, "[]\n"));
+    let endless = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
+    refuses(endless, "its gzip is damaged or cut short");
     refuses(
         [
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n",

@@ -124,9 +124,10 @@ fn json_that_is_no_list_says_what_is_wrong() {
         assert_eq!(answer.status, 502);
         answer.error().split_once("/: ").unwrap().1.to_owned()
     };
+    assert_eq!(read(""), "the list is no JSON: line 1: a value is expected");
     assert_eq!(
-        read(""),
-        "the list is no JSON, or is nested more than 64 deep"
+        read("[\n  {\"ip\" \"10.0.0.1\"}\n]"),
+        "the list is no JSON: line 2: a colon is missing"
     );
     assert_eq!(
         read("{\"error\":\"x\"}"),

@@ -111,7 +111,7 @@ impl Errand<'_> {
             StatusCode::OK => {
                 let mut sink = Sink::decoding(&parts.headers, self.request.max_size)?;
                 body::receive(&mut input, mode, &mut sink).await?;
-                (sink.finish()?, true)
+                (sink.finish(mode != BodyMode::CloseDelimited)?, true)
             }
             _ => {
                 let patience = PATIENCE_FOR_AN_ERROR.min(self.time_left() / 2);

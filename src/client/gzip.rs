@@ -98,9 +98,11 @@ impl Sink {
         }
     }
 
-    /// The whole body, when its last byte has come.
-    pub(super) fn finish(self) -> Result<Vec<u8>, Failure> {
+    /// The whole body, when its last byte has come. Where nothing but the end of the connection says that,
+    /// a gzip of no byte is one that was cut short.
+    pub(super) fn finish(self, says_its_end: bool) -> Result<Vec<u8>, Failure> {
         match self {
+            Self::NoGzipYet(bounded) if !says_its_end => Err(wrong(&bounded)),
             Self::Plain(bounded) | Self::NoGzipYet(bounded) => Ok(bounded.bytes),
             Self::Gzip(mut decoder) => {
                 let finished = decoder.try_finish();
@@ -172,7 +174,7 @@ mod tests {
             for piece in bytes.chunks(7) {
                 sink.take(piece).await?;
             }
-            sink.finish()
+            sink.finish(false)
         });
         decoded.map_err(|failure| failure.kind)
     }

@@ -29,6 +29,8 @@ pub use futures_rustls::pki_types::ServerName;
 pub use target::{Login, Target};
 pub use tls::{Identity, Tls, WrongIdentity};
 pub use trust::{System, Trust, Trusted};
+/// The value of `Host`.
+pub use ureq_proto::http::uri::Authority;
 /// Names, values and sets of header fields, and the status of an answer.
 pub use ureq_proto::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 

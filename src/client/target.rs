@@ -31,6 +31,10 @@ pub struct Login {
 const LONGEST: usize = 255;
 /// A longer one is no URL that anyone means.
 const LONGEST_URL: usize = 8 << 10;
+/// A host name and each part of it have so many characters (RFC 1035, section 2.3.4).
+const LONGEST_NAME: usize = 253;
+const LONGEST_LABEL: usize = 63;
+const NO_HOST: &str = "it has no host: write http://HOST/PATH or https://HOST/PATH";
 const RIGHT: &str = "write http://HOST/PATH or https://HOST/PATH";
 
 impl Target {
@@ -42,24 +46,26 @@ impl Target {
             return Err("write a URL of at most 8 KiB");
         }
         // A URL crate makes many a text a URL, as browsers do; a slip of the pen is better told.
-        let scheme = text.split("://").next().unwrap_or_default();
-        if scheme.len() == text.len()
-            || !["http", "https"]
-                .iter()
-                .any(|known| scheme.eq_ignore_ascii_case(known))
-        {
-            return Err(RIGHT);
+        let (scheme, rest) = text.split_once("://").ok_or(RIGHT)?;
+        let is_scheme = |known: &str| scheme.eq_ignore_ascii_case(known);
+        match () {
+            () if !is_scheme("http") && !is_scheme("https") => return Err(RIGHT),
+            () if rest.starts_with('/') => return Err(NO_HOST),
+            () if rest.contains('\\') => return Err("write / instead of a backslash"),
+            () if rest.contains(char::is_control) || rest.ends_with(' ') => {
+                return Err("write it without tabs, line ends and blanks around it");
+            }
+            () => {}
         }
         let mut url = Url::parse(text).map_err(|error| match error {
-            url::ParseError::EmptyHost => {
-                "it has no host: write http://HOST/PATH or https://HOST/PATH"
-            }
+            url::ParseError::EmptyHost => NO_HOST,
             url::ParseError::InvalidPort => "its port is not a number from 1 to 65535",
             url::ParseError::InvalidIpv6Address => {
                 "its IPv6 address cannot be read: write http://[ADDRESS]:PORT/PATH, without a zone"
             }
             _ => RIGHT,
         })?;
+        check_host(&url, rest)?;
         let login = login(&url)?;
         strip(&mut url);
         Ok((Self::new(url).ok_or(RIGHT)?, login))
@@ -102,6 +108,11 @@ impl Target {
         self.url.host()
     }
 
+    /// What is behind `?`; it may be a secret.
+    pub fn query(&self) -> Option<&str> {
+        self.url.query()
+    }
+
     pub(super) fn port(&self) -> u16 {
         self.url.port_or_known_default().unwrap_or_default()
     }
@@ -141,6 +152,36 @@ impl Login {
         value.set_sensitive(true);
         Some(value)
     }
+}
+
+/// A host that no name can be, and a number that a URL crate makes an address, as browsers do, is a slip.
+fn check_host(url: &Url, after_scheme: &str) -> Result<(), &'static str> {
+    match url.host() {
+        Some(Host::Domain(name)) => {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            let is_label = |label: &str| (1..=LONGEST_LABEL).contains(&label.len());
+            match name.len() <= LONGEST_NAME && name.split('.').all(is_label) {
+                true => Ok(()),
+                false => Err(
+                    "its host is no name: write labels of 1 to 63 characters with one dot between them, 253 in all",
+                ),
+            }
+        }
+        Some(Host::Ipv4(ip)) if written_host(after_scheme) != ip.to_string() => {
+            Err("write an IPv4 address as four numbers from 0 to 255 with dots between them")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The host as it is written: behind the user, before the port.
+fn written_host(after_scheme: &str) -> &str {
+    let authority = after_scheme
+        .split(['/', '?', '#'])
+        .next()
+        .unwrap_or_default();
+    let host_and_port = authority.rsplit('@').next().unwrap_or_default();
+    host_and_port.split(':').next().unwrap_or_default()
 }
 
 fn login(url: &Url) -> Result<Option<Login>, &'static str> {
@@ -218,7 +259,13 @@ mod tests {
         ] {
             assert_eq!(shown(url), Err(RIGHT), "{url}");
         }
-        for url in ["http://", "http://:80/", "http://u@/"] {
+        for url in [
+            "http://",
+            "http://:80/",
+            "http://u@/",
+            "http:///x",
+            "http:////h",
+        ] {
             assert!(
                 shown(url).is_err_and(|right| right.contains("no host")),
                 "{url}"
@@ -231,10 +278,33 @@ mod tests {
             "http://h h/",
             "http://a%ff@h/",
             "http://a%3ab@h/",
+            "http://h\\x",
+            "http://\th/",
+            "http://h/\n",
+            "http://h/ ",
+            "http://1",
+            "http://0x7f.1/",
+            "http://127.0.0.01/",
+            "http://u:p@2130706433:80/",
+            "http://256.1.1.1/",
+            "http://a..b/",
+            "http://./",
+            "http://../",
+            "http://.h/",
         ] {
             assert!(shown(url).is_err(), "{url}");
         }
         assert!(shown(&format!("http://h/{}", "x".repeat(9000))).is_err());
+        assert!(shown(&format!("http://{}.h/", "x".repeat(64))).is_err());
+        assert!(shown(&format!("http://{}h/", "x.".repeat(130))).is_err());
+        for url in [
+            "http://h.",
+            "http://u:p@127.0.0.1:80?x",
+            "http://[::ffff:1.2.3.4]/",
+            "http://h/a b?c d",
+        ] {
+            assert!(shown(url).is_ok(), "{url}");
+        }
     }
 
     #[test]

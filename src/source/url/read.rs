@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Url, build, list};
+use super::{Url, build, echo, list};
 use crate::blocking::Lane;
 use crate::client::{
     self, Answer, AtHand, Client, Kind, Request, StatusCode, Target, Trusted, header,
@@ -68,7 +68,17 @@ impl UrlReader {
             max_size: settings.max_size,
             max_redirects: settings.max_redirects,
         };
-        let answer = self.client.get(&request).await.map_err(told)?;
+        let found = self.ask(&request, last.as_deref(), default_port).await;
+        found.map_err(|failure| echo::strike_out(failure, &request))
+    }
+
+    async fn ask(
+        &self,
+        request: &Request<'_>,
+        last: Option<&Last>,
+        default_port: NonZeroU16,
+    ) -> Found {
+        let answer = self.client.get(request).await.map_err(told)?;
         match (answer.status, last) {
             (StatusCode::OK, _) => self.take(answer, default_port).await,
             (StatusCode::NOT_MODIFIED, Some(last)) if answer.conditional => Ok(last.list.clone()),
