@@ -37,7 +37,7 @@ fn strike_one(text: String, secret: &String) -> String {
         let cuts = secret.char_indices().map(|(at, _)| at);
         let begins = cuts.filter(|cut| (SHORTEST..=end).contains(cut));
         let begins = begins.filter_map(|cut| secret.get(..cut));
-        let longest = begins.filter(|begin| before.ends_with(begin)).last();
+        let longest = begins.filter(|begin| before.ends_with(begin)).next_back();
         if let Some(begin) = longest {
             text.replace_range(end - begin.len()..end, STRUCK);
         }
