@@ -36,9 +36,8 @@ fn strike_one(text: String, secret: &String) -> String {
         let before = text.get(..end).unwrap_or_default();
         let cuts = secret.char_indices().map(|(at, _)| at);
         let begins = cuts.filter(|cut| (SHORTEST..=end).contains(cut));
-        let begins = begins.filter_map(|cut| secret.get(..cut));
-        let longest = begins.filter(|begin| before.ends_with(begin)).next_back();
-        if let Some(begin) = longest {
+        let mut begins = begins.filter_map(|cut| secret.get(..cut));
+        if let Some(begin) = begins.rfind(|begin| before.ends_with(begin)) {
             text.replace_range(end - begin.len()..end, STRUCK);
         }
     }
