@@ -8,6 +8,7 @@ use url::{Host, Origin, Url};
 
 use super::Failure;
 use super::failure::Kind;
+use super::slip;
 use crate::wording::shorten;
 
 /// An `http` or `https` URL without user, password and fragment. Displayed, it is
@@ -31,10 +32,7 @@ pub struct Login {
 const LONGEST: usize = 255;
 /// A longer one is no URL that anyone means.
 const LONGEST_URL: usize = 8 << 10;
-/// A host name and each part of it have so many characters (RFC 1035, section 2.3.4).
-const LONGEST_NAME: usize = 253;
-const LONGEST_LABEL: usize = 63;
-const NO_HOST: &str = "it has no host: write http://HOST/PATH or https://HOST/PATH";
+pub(super) const NO_HOST: &str = "it has no host: write http://HOST/PATH or https://HOST/PATH";
 const RIGHT: &str = "write http://HOST/PATH or https://HOST/PATH";
 
 impl Target {
@@ -48,15 +46,10 @@ impl Target {
         // A URL crate makes many a text a URL, as browsers do; a slip of the pen is better told.
         let (scheme, rest) = text.split_once("://").ok_or(RIGHT)?;
         let is_scheme = |known: &str| scheme.eq_ignore_ascii_case(known);
-        match () {
-            () if !is_scheme("http") && !is_scheme("https") => return Err(RIGHT),
-            () if rest.starts_with('/') => return Err(NO_HOST),
-            () if rest.contains('\\') => return Err("write / instead of a backslash"),
-            () if rest.contains(char::is_control) || rest.ends_with(' ') => {
-                return Err("write it without tabs, line ends and blanks around it");
-            }
-            () => {}
+        if !is_scheme("http") && !is_scheme("https") {
+            return Err(RIGHT);
         }
+        slip::in_text(rest)?;
         let mut url = Url::parse(text).map_err(|error| match error {
             url::ParseError::EmptyHost => NO_HOST,
             url::ParseError::InvalidPort => "its port is not a number from 1 to 65535",
@@ -65,7 +58,7 @@ impl Target {
             }
             _ => RIGHT,
         })?;
-        check_host(&url, rest)?;
+        slip::in_host(&url, rest)?;
         let login = login(&url)?;
         strip(&mut url);
         Ok((Self::new(url).ok_or(RIGHT)?, login))
@@ -152,36 +145,6 @@ impl Login {
         value.set_sensitive(true);
         Some(value)
     }
-}
-
-/// A host that no name can be, and a number that a URL crate makes an address, as browsers do, is a slip.
-fn check_host(url: &Url, after_scheme: &str) -> Result<(), &'static str> {
-    match url.host() {
-        Some(Host::Domain(name)) => {
-            let name = name.strip_suffix('.').unwrap_or(name);
-            let is_label = |label: &str| (1..=LONGEST_LABEL).contains(&label.len());
-            match name.len() <= LONGEST_NAME && name.split('.').all(is_label) {
-                true => Ok(()),
-                false => Err(
-                    "its host is no name: write labels of 1 to 63 characters with one dot between them, 253 in all",
-                ),
-            }
-        }
-        Some(Host::Ipv4(ip)) if written_host(after_scheme) != ip.to_string() => {
-            Err("write an IPv4 address as four numbers from 0 to 255 with dots between them")
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The host as it is written: behind the user, before the port.
-fn written_host(after_scheme: &str) -> &str {
-    let authority = after_scheme
-        .split(['/', '?', '#'])
-        .next()
-        .unwrap_or_default();
-    let host_and_port = authority.rsplit('@').next().unwrap_or_default();
-    host_and_port.split(':').next().unwrap_or_default()
 }
 
 fn login(url: &Url) -> Result<Option<Login>, &'static str> {
