@@ -18,6 +18,7 @@ use crate::yaml::Diagnostic;
 pub struct Catalog {
     services: HashMap<Box<str>, Service>,
     common: Common,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Catalog {
@@ -26,7 +27,10 @@ impl Catalog {
     ///
     /// Errors: all there are, of the text and of what cannot be built, in the order of the file.
     pub fn load(file: &Path, old: Option<&Self>) -> Result<(Config, Self), config::Errors> {
-        config::load_and(file, |services| Self::build(services, old))
+        let (mut config, mut catalog) =
+            config::load_and(file, |services| Self::build(services, old))?;
+        config.warnings.append(&mut catalog.warnings);
+        Ok((config, catalog))
     }
 
     /// Builds every service; reads no list.
@@ -49,6 +53,7 @@ impl Catalog {
         match errors.is_empty() {
             true => Ok(Self {
                 services: built,
+                warnings: common.warnings().collect(),
                 // What was read of files is not held on to.
                 common: common.renewed(),
             }),

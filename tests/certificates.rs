@@ -113,6 +113,45 @@ fn a_certificate_for_another_name_is_refused() {
 }
 
 #[test]
+fn what_is_wrong_with_a_rare_certificate_is_said_in_words() {
+    let authority = Authority::new();
+    for (signed, words) in [
+        (
+            authority.sign_authority(&["127.0.0.1"]),
+            "the server's certificate is that of an authority: a certificate of an authority is used as the server's own; issue one for the server, signed by it",
+        ),
+        (
+            authority.sign_names(&["web.example", "127.0.0.1"]),
+            "the server's certificate is for the name 127.0.0.1, not the address; issue one for IP:127.0.0.1",
+        ),
+    ] {
+        let peer = safe(&signed);
+        assert_refused(&read(&peer, "ca_file: ca.pem", &authority), &peer, words);
+    }
+}
+
+#[test]
+fn a_server_that_closes_in_the_handshake_is_said_to_have_done_so() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // What it does not read would be answered by a reset.
+        let _ = stream.read(&mut [0; 16 << 10]);
+    });
+    let answer = serve(
+        &format!("https://{address}/"),
+        "ca_file: ca.pem",
+        &Authority::new(),
+    )
+    .list("web");
+    let want = format!(
+        "service web: url https://{address}/: TLS: the server closed the connection while both agreed on it; see whether it speaks TLS there"
+    );
+    assert_eq!((answer.status, answer.error()), (502, want));
+}
+
+#[test]
 fn a_certificate_out_of_its_time_is_refused() {
     let authority = Authority::new();
     let peer = safe(&authority.sign_for(&["127.0.0.1"], 2001, 2002));

@@ -158,3 +158,85 @@ fn a_kept_connection_is_closed_by_a_reload_and_with_vigie() {
     read(&vigie, 1);
     assert_eq!(vigie.stop(), Some(0));
 }
+
+/// So many services of one server.
+fn services(peer: &Peer, count: usize) -> String {
+    let service = |number| format!("s{number}: {{url: {}, cache_ttl: 0s}}\n", peer.url("/"));
+    (0..count).map(service).collect()
+}
+
+#[test]
+fn the_kept_connections_of_all_services_are_few() {
+    let peer = Peer::always(list("10.0.0.1"));
+    for (shell, most) in [("", 32), ("ulimit -n 64", 8)] {
+        let setup = Setup::services(&services(&peer, 70)).after(shell);
+        let vigie = setup.start();
+        let before = vigie.count("fd");
+        for _ in 0..2 {
+            for number in 0..70 {
+                let answer = vigie.list(&format!("s{number}"));
+                assert_eq!(answer.status, 200, "{:?}", answer.text());
+            }
+            wait_until("the clients are gone", || {
+                vigie.count("fd") <= before + most
+            });
+        }
+    }
+}
+
+#[test]
+fn where_files_run_out_kept_connections_make_room_and_then_the_limit_is_named() {
+    let kept = Peer::always(list("10.0.0.1"));
+    let hanging = Peer::start(|_| Reply::Act(Box::new(|_| std::thread::park())));
+    let ending = Peer::start(|_| Reply::Cut(answer("200 OK", "Connection: close\r\n", "10.0.0.2")));
+    let hung: String = (0..30)
+        .map(|number| {
+            format!(
+                "h{number}: {{url: {{url: \"{}\", timeout: 60s}}}}\n",
+                hanging.url("/")
+            )
+        })
+        .collect();
+    let fresh = format!("fresh: {{url: {}, cache_ttl: 0s}}\n", ending.url("/"));
+    let vigie = Setup::services(&(services(&kept, 8) + &hung + &fresh))
+        .after("ulimit -n 64")
+        .start();
+    let mut asking = vigie.connect();
+    let ask = |connection: &mut crate::support::Connection, name: &str| {
+        connection.ask("GET", &format!("/services?service_name={name}"), &[])
+    };
+    for number in 0..8 {
+        assert_eq!(ask(&mut asking, &format!("s{number}")).status, 200);
+    }
+    // What it inherits may have a number beyond the limit, and then takes no room.
+    let open = || {
+        let files = std::fs::read_dir(vigie.proc("fd")).unwrap();
+        let numbers = files.filter_map(|file| file.unwrap().file_name().to_str()?.parse().ok());
+        numbers.filter(|number: &u32| *number < 64).count()
+    };
+    let mut clients = Vec::new();
+    let mut fill = || {
+        while open() < 64 {
+            let (before, number) = (open(), clients.len());
+            let mut client = vigie.connect();
+            let name = format!("GET /services?service_name=h{number} HTTP/1.1\r\nHost: h\r\n\r\n");
+            if before <= 62 {
+                client.send(name.as_bytes());
+            }
+            clients.push(client);
+            wait_until("it is taken", || open() >= (before + 2).min(64));
+        }
+    };
+    fill();
+    let fresh = ask(&mut asking, "fresh");
+    assert_eq!(fresh.summary(), (200, only("10.0.0.2").as_str()));
+    fill();
+    let refused = ask(&mut asking, "fresh");
+    assert_eq!(refused.status, 502);
+    let want = format!(
+        "service fresh: url {}: connecting to {}: Too many open files; raise the limit of open files",
+        ending.url("/"),
+        ending.address
+    );
+    assert_eq!(refused.error(), want);
+}

@@ -80,7 +80,14 @@ fn a_secret_that_cannot_be_read_fails_its_service_alone() {
     let peer = Peer::always(list("10.0.0.1"));
     let token = "bearer_token_file: secret";
     let basic = "basic_auth: {username: me, password_file: secret}";
-    for (keys, key) in [(token, "bearer_token_file"), (basic, "password_file")] {
+    for (keys, key, wrong) in [
+        (token, "bearer_token_file", "it is no line of visible ASCII"),
+        (
+            basic,
+            "password_file",
+            "it has control characters, which no password has",
+        ),
+    ] {
         let vigie = setup(&peer, keys).start();
         let path = vigie.setup.path("secret").display().to_string();
         let missing = vigie.list("web");
@@ -94,6 +101,10 @@ fn a_secret_that_cannot_be_read_fails_its_service_alone() {
             (&b""[..], "it is empty"),
             (b"\n", "it is empty"),
             (b"\xffhunter2", "it is not UTF-8"),
+            (b"hunter2\nhunter3\n", "it has several lines"),
+            (b"hunter2\n\n", "it has several lines"),
+            (b"hunter2\0", wrong),
+            (b"hun\tter2\x7f", wrong),
             (&[b'x'; (64 << 10) + 1], "it may have 64 KiB"),
         ] {
             vigie.setup.write("secret", content);
@@ -104,13 +115,157 @@ fn a_secret_that_cannot_be_read_fails_its_service_alone() {
         vigie.setup.write("secret", "good");
         assert_eq!(vigie.list("web").status, 200);
     }
-    let vigie = setup(&peer, token)
-        .file("secret", "hunter2\nhunter3")
+    let vigie = setup(&peer, token).file("secret", "hunt\u{e9}r2").start();
+    let path = vigie.setup.path("secret").display().to_string();
+    let want = format!("bearer_token_file {path}: it is no line of visible ASCII");
+    assert_says(&vigie.list("web").error(), &[&want]);
+}
+
+#[test]
+fn a_byte_order_mark_before_a_secret_is_not_part_of_it() {
+    let peer = Peer::always(list("10.0.0.1"));
+    let vigie = setup(&peer, "bearer_token_file: secret")
+        .file("secret", "\u{feff}one\r\n")
         .start();
-    assert_says(
-        &vigie.list("web").error(),
-        &["it is no line of visible ASCII"],
-    );
+    assert_eq!(sent(&peer, &vigie).as_deref(), Some("Bearer one"));
+    let keys = "basic_auth: {username: Aladdin, password_file: secret}";
+    let vigie = setup(&peer, keys).file("secret", "\u{feff}x").start();
+    assert_eq!(sent(&peer, &vigie).as_deref(), Some("Basic QWxhZGRpbjp4"));
+}
+
+/// What check-config says of `keys` beside a URL, in line 3.
+fn check(keys: &str) -> String {
+    check_text(&format!(
+        "services:\n web: {{url: {{url: http://h/,\n  {keys}}}}}\n"
+    ))
+}
+
+fn check_text(text: &str) -> String {
+    let setup = Setup::services("").file("config.yml", text);
+    let output = Command::new(env!("CARGO_BIN_EXE_vigie"))
+        .args(["check-config", "-c"])
+        .arg(setup.path("config.yml"))
+        .output()
+        .unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let file = setup.path("config.yml").display().to_string();
+    String::from_utf8(said).unwrap().replace(&file, "FILE")
+}
+
+#[test]
+fn a_header_that_cannot_be_sent_is_refused_at_its_place() {
+    let text = "write text of visible ASCII";
+    let host = "write HOST or HOST:PORT, as it stands in a URL";
+    for (name, value, right) in [
+        ("Authorization", "Bearer \u{e9}", text),
+        ("X-Key", "\u{e9}", text),
+        ("X-Key", "a\\nb", text),
+        ("Host", "\u{e9}", host),
+        ("Host", "a b", host),
+        ("Host", "", host),
+        ("Host", "me@h", host),
+        ("host", "h:x", host),
+        ("Host", "h/", host),
+    ] {
+        let said = check(&format!("headers: {{{name}: \"{value}\"}}"));
+        let column = "  headers: {".len() + name.len() + 3;
+        let want = format!(
+            "FILE:3:{column}: {}: this value is wrong here: {right}\n",
+            name.to_lowercase(),
+        );
+        assert_eq!(said, want, "{name}: {value}");
+    }
+    for value in ["h", "h.example:80", "[::1]", "[::1]:80", "10.0.0.1"] {
+        let said = check(&format!("headers: {{Host: \"{value}\"}}"));
+        assert_eq!(said, "FILE: good, 1 service\n", "{value}");
+    }
+}
+
+#[test]
+fn a_slip_in_a_url_is_refused_with_what_would_be_right() {
+    let no_host = "it has no host: write http://HOST/PATH or https://HOST/PATH";
+    let around = "write it without tabs, line ends and blanks around it";
+    let number = "write an IPv4 address as four numbers from 0 to 255 with dots between them";
+    let labels = "its host is no name: write labels of 1 to 63 characters with one dot between them, 253 in all";
+    for (url, right) in [
+        ("http:///x", no_host),
+        ("http:////h", no_host),
+        ("http://h\\\\x", "write / instead of a backslash"),
+        ("http://h/a\\tb", around),
+        ("http://h/\\n", around),
+        ("http://1", number),
+        ("http://0x7f.1/", number),
+        ("http://a..b/", labels),
+        ("http://./", labels),
+    ] {
+        let text = format!("services: {{web: {{url: \"{url}\"}}}}\n");
+        let want = format!("FILE:1:23: url: this value is wrong here: {right}\n");
+        assert_eq!(check_text(&text), want, "{url}");
+    }
+}
+
+#[test]
+fn what_a_server_repeats_of_a_request_is_struck_out() {
+    let long = "hunter9".repeat(20);
+    let peer = Peer::start(|head| {
+        let field = |name: &str| header(head, name).unwrap_or_default();
+        let query = head.split(' ').nth(1).unwrap();
+        let basic = field("authorization").replace(
+            "Basic aHVudGVyMjpodW50ZXIz",
+            "Basic hunter2 or hunter3 aHVudGVyMjpodW50ZXIz",
+        );
+        let line = format!(
+            "bad x-key: {} authorization: {basic} {query}",
+            field("x-key")
+        );
+        match query.starts_with("/json") {
+            true => Reply::Keep(answer(
+                "200 OK",
+                "Content-Type: application/json\r\n",
+                format!(
+                    r#"[{{"ip":"{}","port":1,"load_balancing_weight":1}}]"#,
+                    field("x-key")
+                ),
+            )),
+            false => Reply::Keep(list(line)),
+        }
+    });
+    let (url, plain) = (peer.url("/a?t=hunter4"), peer.url("/"));
+    let user = plain.replace("//", "//hunter2:hunter3@");
+    let services = [
+        format!(
+            "token: {{url: {{url: \"{url}\", headers: {{X-Key: hunter5}}, bearer_token_file: token}}}}\n"
+        ),
+        format!("long: {{url: {{url: \"{plain}\", bearer_token_file: long}}}}\n"),
+        format!("user: {{url: \"{user}\"}}\n"),
+        format!(
+            "json: {{url: {{url: \"{}\", headers: {{X-Key: \"hunter5 !\"}}}}}}\n",
+            peer.url("/json")
+        ),
+    ];
+    let vigie = Setup::services(&services.concat())
+        .top("log: {level: trace}")
+        .file("token", "hunter6\n")
+        .file("long", &long)
+        .start();
+    for (name, quoted) in [
+        (
+            "token",
+            "\"bad x-key: [secret] authorization: [secret] /a?[secret]\"",
+        ),
+        ("long", "\"bad x-key:  authorization: [secret]…\""),
+        (
+            "user",
+            "\"bad x-key:  authorization: Basic [secret] or [secret] [secret] /\"",
+        ),
+        ("json", "\"[secret]\""),
+    ] {
+        let answer = vigie.list(name);
+        assert_eq!(answer.status, 502);
+        assert_says(&answer.error(), &[quoted]);
+        assert!(!answer.text().contains("hunter"), "{}", answer.text());
+    }
+    assert!(!vigie.log.text().contains("hunter"), "{}", vigie.log.text());
 }
 
 /// All secrets there are in one service: in the URL, its query, its fragment, headers and files.

@@ -72,8 +72,8 @@ fn an_endless_head_is_refused_at_64_kib() {
     for again in [&b"x"[..], b"X: y\r\n", b"\0", b"\r", b" "] {
         refuses(&endless("HTTP/1.1 200 OK\r\nX: ", again), "", words, 1024);
     }
-    refuses(&endless("", b"x"), "", words, 1024);
-    refuses(&endless("", b"\r\n"), "", "not good HTTP", 1024);
+    refuses(&endless("", b"x"), "", "not HTTP", 1024);
+    refuses(&endless("", b"\r\n"), "", "not HTTP", 1024);
     refuses(
         &endless("", b"HTTP/1.1 100 Continue\r\n\r\n"),
         "",
@@ -133,7 +133,7 @@ fn a_body_of_an_error_is_not_waited_for() {
 #[test]
 fn what_drips_is_given_up_in_time() {
     for head in [
-        "",
+        "HTTP/1.",
         "HTTP/1.1 200 OK\r\nX: ",
         "HTTP/1.1 200 OK\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n",
@@ -169,9 +169,9 @@ fn json_that_is_nested_without_end_is_refused() {
         |body: String| Peer::always(answer("200 OK", "Content-Type: application/json\r\n", body));
     for again in ["[", "{\"a\":", "[{\"a\":"] {
         let body = again.repeat((4 << 20) / again.len());
-        refuses(&json(body), "", "is nested more than 64 deep", 10 << 10);
+        refuses(&json(body), "", "nested more than 64 deep", 10 << 10);
         let within = format!("[{{\"x\":{}", again.repeat((4 << 20) / again.len() - 7));
-        refuses(&json(within), "", "is nested more than 64 deep", 10 << 10);
+        refuses(&json(within), "", "nested more than 64 deep", 10 << 10);
     }
 }
 

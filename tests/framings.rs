@@ -174,18 +174,44 @@ fn a_doubt_where_the_body_ends_is_a_failure() {
 #[test]
 fn what_is_no_http_1_is_a_failure() {
     for bytes in [
-        "10.0.0.1\n\n",
-        "\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
-        "HTTP/2 200 OK\r\n\r\n",
         "HTTP/1.2 200 OK\r\n\r\n",
         "HTTP/1.1 20 OK\r\n\r\n",
         "HTTP/1.1 099 OK\r\n\r\n",
         "HTTP/1.1  200 OK\r\n\r\n",
-        "http/1.1 200 OK\r\n\r\n",
-        "SSH-2.0-OpenSSH\r\n\r\n",
-        "220 mail ESMTP\r\n\r\n",
     ] {
         refuses(bytes, "not good HTTP");
+    }
+}
+
+#[test]
+fn what_cannot_become_http_1_is_told_by_its_first_bytes() {
+    let other = "the answer is not HTTP: it does not begin with HTTP/1.; see what listens there";
+    for (bytes, words) in [
+        (&b"10.0.0.1\n"[..], other),
+        (b"\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", other),
+        (b"HTTP/2 200 OK\r\n\r\n", other),
+        (b"http/1.1 200 OK\r\n\r\n", other),
+        (b"SSH-2.0-OpenSSH\r\n", other),
+        (b"2", other),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", other),
+        (b"\0\0\x06\x04\0\0\0\0\0", other),
+        (
+            b"\x15\x03\x01\0\x02\x02\x28",
+            "the answer is not HTTP: it is TLS; write https://",
+        ),
+    ] {
+        let hanging = move |_: &str| {
+            Reply::Act(Box::new(move |wire| {
+                wire.write_all(bytes).unwrap();
+                wire.flush().unwrap();
+                std::thread::park();
+            }))
+        };
+        for peer in [Peer::ending(bytes), Peer::start(hanging)] {
+            let answer = serve(&peer).list("web");
+            let want = format!("service web: url {}: {words}", peer.url("/"));
+            assert_eq!((answer.status, answer.error()), (502, want));
+        }
     }
 }
 
@@ -208,8 +234,11 @@ fn a_head_has_its_bounds() {
             "y".repeat(count)
         )
     };
-    reads(long(60_000).as_bytes());
-    refuses(long(100_000), "the head of the answer has more than 64 KiB");
+    let most = (64 << 10) - (long(0).len() - "10.0.0.1".len());
+    reads(long(most).as_bytes());
+    for count in [most + 1, 70_000, 100_000] {
+        refuses(long(count), "the head of the answer has more than 64 KiB");
+    }
 }
 
 #[test]
@@ -224,6 +253,25 @@ fn gzip_is_decoded() {
         body.len()
     );
     reads(&[head.as_bytes(), &body].concat());
+    for coding in [
+        "gzip, identity",
+        "identity,GZIP ,",
+        "identity\r\nContent-Encoding: x-gzip",
+    ] {
+        let head = head.replace("gzip", coding);
+        reads(&[head.as_bytes(), &body].concat());
+    }
+    for coding in ["gzip, gzip", "br", "gzip, br"] {
+        let head = head.replace("gzip", coding);
+        refuses(
+            [head.as_bytes(), &body].concat(),
+            "its Content-Encoding is not gzip",
+        );
+    }
+    let empty = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(ends_with(empty).summary(), (200, "[]\n"));
+    let endless = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
+    refuses(endless, "its gzip is damaged or cut short");
     refuses(
         [
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n",

@@ -10,7 +10,7 @@ use vigie::config;
 
 use crate::support::cluster::{Cluster, kubeconfig, list, status, vigie_outside};
 use crate::support::{
-    Authority, Hanging, Peer, Reply, Setup, Vigie, assert_says, only, write_at_rest,
+    Authority, Hanging, Peer, Reply, Setup, Vigie, assert_says, only, wait_until, write_at_rest,
 };
 
 const WEB: &str = "web: {kubernetes: {service: web, kubeconfig: kube.yml}, cache_ttl: 0s}\n";
@@ -379,6 +379,33 @@ fn a_context_that_is_not_there_is_an_error_at_its_own_place() {
             "FILE:2:45: there is no kubeconfig: name one with kubeconfig\n"
         )
     );
+}
+
+#[test]
+fn a_cluster_that_any_certificate_is_taken_of_is_warned_of_once() {
+    let cluster = guarded("Bearer hunter2");
+    let insecure = kubeconfig(
+        &cluster.peer,
+        "insecure-skip-tls-verify: true",
+        "{token: hunter2}",
+    );
+    let services = "web: {kubernetes: {service: web, kubeconfig: kube.yml}}\n\
+                    web2: {kubernetes: {service: web, kubeconfig: kube.yml}}\n";
+    let message = format!(
+        "the cluster {} has insecure-skip-tls-verify, which takes any certificate, so whoever is on the way can read and change the list: set certificate-authority instead",
+        cluster.peer.url("")
+    );
+    let (code, said) = check(&services.replace('\n', "\n  "), &insecure);
+    assert_eq!(
+        (code, said),
+        (Some(0), format!("FILE:2:48: warning: {message}\n"))
+    );
+    let vigie = Setup::services(services).file("kube.yml", insecure).start();
+    is_read(&vigie);
+    let warnings = || vigie.log.text().matches(&message).count();
+    assert_eq!(warnings(), 1);
+    assert_eq!(vigie.reload().status, 200);
+    wait_until("the reload is warned of", || warnings() == 2);
 }
 
 #[test]

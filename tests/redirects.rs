@@ -146,6 +146,100 @@ fn credentials_and_headers_stay_with_the_first_origin() {
 }
 
 #[test]
+fn a_redirect_counts_though_its_body_hangs() {
+    let peer = Peer::start(|head| {
+        let letter = head.as_bytes()[5];
+        if letter == b'f' {
+            return Reply::Keep(list("10.0.0.1"));
+        }
+        let next = char::from(letter + 1);
+        Reply::Act(Box::new(move |wire| {
+            let head = format!("HTTP/1.1 302 x\r\nLocation: /{next}\r\nContent-Length: 9\r\n\r\n");
+            wire.write_all(head.as_bytes()).unwrap();
+            wire.flush().unwrap();
+            std::thread::park();
+        }))
+    });
+    let vigie = Setup::services(&format!(
+        "web: {{url: {{url: \"{}\", timeout: 3s}}}}",
+        peer.url("/a")
+    ))
+    .start();
+    assert_eq!(
+        vigie.list("web").summary(),
+        (200, only("10.0.0.1").as_str())
+    );
+}
+
+#[test]
+fn a_failure_after_a_redirect_says_where_it_comes_from() {
+    let other = Peer::start(|head| match &head[5..8] {
+        "bad" => Reply::Keep(list("10.0.0.999")),
+        status => Reply::Keep(answer(&format!("{status} x"), "", "")),
+    });
+    let there = other.url("");
+    let peer = Peer::start(move |head| match head.split([' ', '/']).nth(2) {
+        Some("near") => redirect(302, "/401"),
+        Some("401") => Reply::Keep(answer("401 x", "", "")),
+        path => redirect(302, &format!("{there}/{}?k=v", path.unwrap())),
+    });
+    let service = |name: &str, path: &str, keys: &str| {
+        let url = peer.url(path);
+        format!("{name}: {{url: {{url: \"{url}\"{keys}}}}}\n")
+    };
+    let key = ", headers: {X-Key: hunter2}";
+    let services = [
+        service("gone", "/404", key),
+        service("secret", "/403", key),
+        service("open", "/403", ""),
+        service("near", "/near", key),
+        service("bad", "/bad", ""),
+    ];
+    let vigie = Setup::services(&services.concat()).start();
+    for (name, path, peer_there, words) in [
+        (
+            "gone",
+            "/404",
+            (&other, "/404"),
+            "the server answered 404 Not Found; correct the url, or put the list there",
+        ),
+        (
+            "secret",
+            "/403",
+            (&other, "/403"),
+            "the server answered 403 Forbidden; credentials were left out, because the origin changed: name that url if they are for it",
+        ),
+        (
+            "open",
+            "/403",
+            (&other, "/403"),
+            "the server answered 403 Forbidden; let who asks read the list",
+        ),
+        (
+            "near",
+            "/near",
+            (&peer, "/401"),
+            "the server answered 401 Unauthorized; correct the user, the password or the token",
+        ),
+        (
+            "bad",
+            "/bad",
+            (&other, "/bad"),
+            "line 1: not an IP address and not a host name (letters, digits, - _ . and a last label that is not all digits): \"10.0.0.999\"",
+        ),
+    ] {
+        let answer = vigie.list(name);
+        let (there, path_there) = peer_there;
+        let want = format!(
+            "service {name}: url {}: redirected to {}: {words}",
+            peer.url(path),
+            there.url(path_there)
+        );
+        assert_eq!((answer.status, answer.error()), (502, want));
+    }
+}
+
+#[test]
 fn a_redirect_never_leads_from_https_to_http() {
     let authority = Authority::new();
     let plain = Peer::always(list("10.0.0.1"));

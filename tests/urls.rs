@@ -124,9 +124,10 @@ fn json_that_is_no_list_says_what_is_wrong() {
         assert_eq!(answer.status, 502);
         answer.error().split_once("/: ").unwrap().1.to_owned()
     };
+    assert_eq!(read(""), "the list is no JSON: line 1: a value is expected");
     assert_eq!(
-        read(""),
-        "the list is no JSON, or is nested more than 64 deep"
+        read("[\n  {\"ip\" \"10.0.0.1\"}\n]"),
+        "the list is no JSON: line 2: a colon is missing"
     );
     assert_eq!(
         read("{\"error\":\"x\"}"),
@@ -216,10 +217,11 @@ fn an_unchanged_list_that_nobody_has_is_a_failure() {
 }
 
 #[test]
-fn a_tag_is_forgotten_with_its_list() {
+fn a_tag_lasts_as_long_as_its_list_is_the_last_good_one() {
     let answers = [
         answer("200 OK", "ETag: \"a\"\r\n", "10.0.0.1"),
         answer("200 OK", "ETag: \"b\"\r\n", "10.0.0.999"),
+        b"HTTP/1.1 304 x\r\n\r\n".to_vec(),
         answer("200 OK", "", "10.0.0.2"),
         answer("200 OK", "", "10.0.0.3"),
     ];
@@ -227,14 +229,15 @@ fn a_tag_is_forgotten_with_its_list() {
     let peer =
         Peer::start(move |_| Reply::Keep(answers[next.fetch_add(1, Ordering::Relaxed)].clone()));
     let vigie = serve(&peer.url("/"));
-    let statuses = [(); 4].map(|()| vigie.list("web").status);
-    assert_eq!(statuses, [200, 502, 200, 200]);
+    let statuses = [(); 5].map(|()| vigie.list("web").status);
+    assert_eq!(statuses, [200, 502, 200, 200, 200]);
     let tags: Vec<_> = peer
         .requests()
         .iter()
         .map(|head| header(head, "if-none-match"))
         .collect();
-    assert_eq!(tags, [None, Some("\"a\"".into()), None, None]);
+    let first = || Some("\"a\"".into());
+    assert_eq!(tags, [None, first(), first(), first(), None]);
 }
 
 #[test]
@@ -307,6 +310,30 @@ fn every_status_but_200_is_a_failure_that_names_it() {
     }
     *status.lock().unwrap() = "200 OK";
     assert_eq!(vigie.list("web").status, 200);
+}
+
+#[test]
+fn a_status_counts_though_its_body_hangs() {
+    for timeout in ["5s", "150ms"] {
+        let peer = Peer::start(|_| {
+            Reply::Act(Box::new(|wire| {
+                let head = b"HTTP/1.1 503 x\r\nContent-Length: 9\r\n\r\nx";
+                wire.write_all(head).unwrap();
+                wire.flush().unwrap();
+                std::thread::park();
+            }))
+        });
+        let vigie = serve_with(&peer.url("/"), &format!("timeout: {timeout}"));
+        let begin = std::time::Instant::now();
+        let answer = vigie.list("web");
+        assert_eq!(answer.status, 502, "{timeout}: {:?}", answer.text());
+        assert_says(
+            &answer.error(),
+            &["the server answered 503 Service Unavailable"],
+        );
+        let took = begin.elapsed().as_millis();
+        assert!(took < 900, "{took} ms");
+    }
 }
 
 #[test]

@@ -7,9 +7,6 @@ use url::Host;
 use super::{Deadline, Failure, Kind, Target};
 use crate::dns;
 
-/// More addresses than a host that is asked for a list has; the rest are not tried.
-const MOST: usize = 64;
-
 /// The addresses of a target, at least one, in the order in which they are to be tried.
 pub(super) async fn of(
     target: &Target,
@@ -27,6 +24,6 @@ pub(super) async fn of(
         false => Failure::new(Kind::Name, failure.to_string()),
     })?;
     let port = target.port();
-    let addresses = ips.into_iter().take(MOST);
+    let addresses = ips.into_iter();
     Ok(addresses.map(|ip| SocketAddr::new(ip, port)).collect())
 }

@@ -13,12 +13,12 @@ use super::gzip::Sink;
 use super::head::{self, Trouble};
 use super::input::Input;
 use super::{Answer, Client, Deadline, Failure, Kind, Request, Step, Target, body};
-use crate::clock;
+use crate::clock::{self, Clock};
 
 /// Of a body that is no list, so many bytes are taken.
 const MOST_OF_AN_ERROR: u64 = 64 << 10;
-/// They are waited for so long.
-const PATIENCE_FOR_AN_ERROR: Duration = Duration::from_secs(1);
+/// They are waited for so long, and half of the time that is left at most: the status says enough.
+const PATIENCE_FOR_AN_ERROR: Duration = Duration::from_millis(100);
 const USER_AGENT: &str = concat!("vigie/", env!("CARGO_PKG_VERSION"));
 
 impl Client {
@@ -111,9 +111,12 @@ impl Errand<'_> {
             StatusCode::OK => {
                 let mut sink = Sink::decoding(&parts.headers, self.request.max_size)?;
                 body::receive(&mut input, mode, &mut sink).await?;
-                (sink.finish()?, true)
+                (sink.finish(mode != BodyMode::CloseDelimited)?, true)
             }
-            _ => body_of_an_error(&mut input, mode, &parts.headers).await,
+            _ => {
+                let patience = PATIENCE_FOR_AN_ERROR.min(self.time_left() / 2);
+                body_of_an_error(&mut input, mode, &parts.headers, patience).await
+            }
         };
         let can_follow = is_whole
             && keeps_alive
@@ -127,6 +130,13 @@ impl Errand<'_> {
             conditional: at_hand.is_some(),
         };
         Ok((answer, can_follow.then(|| input.into_idle()).flatten()))
+    }
+
+    fn time_left(&self) -> Duration {
+        let passed = Clock::System
+            .now()
+            .saturating_duration_since(self.request.begun);
+        self.request.timeout.saturating_sub(passed)
     }
 
     /// The bytes of the request, and what reads its answer.
@@ -178,10 +188,11 @@ async fn body_of_an_error(
     input: &mut Input,
     mode: BodyMode,
     headers: &HeaderMap,
+    patience: Duration,
 ) -> (Vec<u8>, bool) {
     let mut sink = Sink::plain(MOST_OF_AN_ERROR);
     let receive = body::receive(input, mode, &mut sink);
-    let received = clock::within(PATIENCE_FOR_AN_ERROR, receive).await;
+    let received = clock::within(patience, receive).await;
     let is_whole = matches!(received, Some(Ok(())));
     let is_readable = !headers.contains_key(header::CONTENT_ENCODING);
     let body = if is_readable {

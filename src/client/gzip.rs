@@ -15,6 +15,8 @@ const MOST_AT_ONCE: usize = 1 << 10;
 pub(super) enum Sink {
     Plain(Bounded),
     Gzip(Box<MultiGzDecoder<Bounded>>),
+    /// Before its first byte, without which it is empty.
+    NoGzipYet(Bounded),
 }
 
 /// Bytes, at most so many.
@@ -32,21 +34,24 @@ impl Sink {
 
     /// For the body of an answer with these header fields.
     pub(super) fn decoding(headers: &HeaderMap, most: u64) -> Result<Self, Failure> {
-        let mut codings = headers.get_all(header::CONTENT_ENCODING).iter();
-        let coding = codings.next().map_or(&b""[..], |value| value.as_bytes());
-        let is = |name: &str| coding.eq_ignore_ascii_case(name.as_bytes());
-        match () {
-            () if codings.next().is_some() => {}
-            () if is("") || is("identity") => return Ok(Self::plain(most)),
-            () if is("gzip") || is("x-gzip") => {
-                let decoder = MultiGzDecoder::new(Bounded::new(most));
-                return Ok(Self::Gzip(Box::new(decoder)));
+        let fields = headers.get_all(header::CONTENT_ENCODING).iter();
+        let codings = fields.flat_map(|field| field.as_bytes().split(|byte| *byte == b','));
+        let is = |coding: &[u8], names: &[&str]| {
+            let mut names = names.iter();
+            names.any(|name| coding.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        let mut codings = codings
+            .map(<[u8]>::trim_ascii)
+            .filter(|coding| !is(coding, &["", "identity"]));
+        match (codings.next(), codings.next()) {
+            (None, _) => Ok(Self::plain(most)),
+            (Some(coding), None) if is(coding, &["gzip", "x-gzip"]) => {
+                Ok(Self::NoGzipYet(Bounded::new(most)))
             }
-            () => {}
+            _ => Err(Failure::protocol(
+                "its Content-Encoding is not gzip, the only one that was asked for",
+            )),
         }
-        Err(Failure::protocol(
-            "its Content-Encoding is not gzip, the only one that was asked for",
-        ))
     }
 
     /// Makes room for a body of this length, or says that it is too long.
@@ -65,7 +70,14 @@ impl Sink {
 
     /// Takes the next bytes.
     pub(super) async fn take(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if let Self::NoGzipYet(bounded) = self
+            && !bytes.is_empty()
+        {
+            let bounded = Bounded::new(bounded.most);
+            *self = Self::Gzip(Box::new(MultiGzDecoder::new(bounded)));
+        }
         match self {
+            Self::NoGzipYet(_) => Ok(()),
             Self::Plain(bounded) => bounded.write_all(bytes).map_err(|_| bounded.too_large()),
             Self::Gzip(decoder) => {
                 for piece in bytes.chunks(MOST_AT_ONCE) {
@@ -82,14 +94,16 @@ impl Sink {
     pub(super) fn so_far(self) -> Vec<u8> {
         match self {
             Self::Plain(bounded) => bounded.bytes,
-            Self::Gzip(_) => Vec::new(),
+            Self::Gzip(_) | Self::NoGzipYet(_) => Vec::new(),
         }
     }
 
-    /// The whole body, when its last byte has come.
-    pub(super) fn finish(self) -> Result<Vec<u8>, Failure> {
+    /// The whole body, when its last byte has come. Where nothing but the end of the connection says that,
+    /// a gzip of no byte is one that was cut short.
+    pub(super) fn finish(self, says_its_end: bool) -> Result<Vec<u8>, Failure> {
         match self {
-            Self::Plain(bounded) => Ok(bounded.bytes),
+            Self::NoGzipYet(bounded) if !says_its_end => Err(wrong(&bounded)),
+            Self::Plain(bounded) | Self::NoGzipYet(bounded) => Ok(bounded.bytes),
             Self::Gzip(mut decoder) => {
                 let finished = decoder.try_finish();
                 finished.map_err(|_| wrong(decoder.get_ref()))?;
@@ -160,7 +174,7 @@ mod tests {
             for piece in bytes.chunks(7) {
                 sink.take(piece).await?;
             }
-            sink.finish()
+            sink.finish(false)
         });
         decoded.map_err(|failure| failure.kind)
     }

@@ -17,6 +17,8 @@ const LONGEST_HEAD: usize = 64 << 10;
 const MOST_FIELDS: usize = 100;
 /// So many interim answers (1xx) may come before the answer.
 const MOST_INTERIM: usize = 16;
+/// It begins so.
+const BEGIN: &[u8] = b"HTTP/1.";
 const STEP: &str = "waiting for the answer";
 
 /// Why a connection gave no answer.
@@ -81,16 +83,15 @@ async fn whole(input: &mut Input) -> Result<usize, Trouble> {
     let mut seen = 0;
     loop {
         let bytes = input.bytes();
-        if let Some(end) = end(bytes, seen) {
-            return Ok(end);
+        if seen < BEGIN.len() {
+            begins_well(bytes)?;
         }
+        let end = end(bytes, seen);
         seen = bytes.len();
-        if seen > LONGEST_HEAD {
-            let reason = format!(
-                "the head of the answer has more than {} KiB",
-                LONGEST_HEAD >> 10
-            );
-            return Err(Failure::new(Kind::TooLarge, reason).into());
+        match end {
+            Some(end) if end <= LONGEST_HEAD => return Ok(end),
+            None if seen < LONGEST_HEAD => {}
+            _ => return Err(too_large().into()),
         }
         match input.more().await {
             Ok(0) if seen == 0 => return Err(Trouble::Unanswered(None)),
@@ -100,6 +101,24 @@ async fn whole(input: &mut Input) -> Result<usize, Trouble> {
             Ok(_) => {}
         }
     }
+}
+
+/// Whether the first bytes may be those of an answer.
+fn begins_well(bytes: &[u8]) -> Result<(), Failure> {
+    let what = match bytes {
+        _ if bytes.iter().zip(BEGIN).all(|(byte, want)| byte == want) => return Ok(()),
+        // An alert or a handshake (RFC 8446, section 5.1).
+        [0x15 | 0x16, 3, ..] => "it is TLS; write https://",
+        _ => "it does not begin with HTTP/1.; see what listens there",
+    };
+    let reason = format!("the answer is not HTTP: {what}");
+    Err(Failure::new(Kind::Protocol, reason))
+}
+
+fn too_large() -> Failure {
+    let longest = LONGEST_HEAD >> 10;
+    let reason = format!("the head of the answer has more than {longest} KiB");
+    Failure::new(Kind::TooLarge, reason)
 }
 
 fn cut(error: Option<io::Error>) -> Failure {

@@ -1,16 +1,19 @@
 //! Connections that are kept for the next request.
 //!
-//! No task looks after them, and none is needed: the reactor wakes whoever waits for their sockets and
-//! timers, and that is the shelf itself, which then drops what is no longer at rest. So none outlives
-//! its time, its server's end or its client, though nobody asks again.
+//! All of the process stand on one shelf, so that they never take the files that others need. No task
+//! looks after them, and none is needed: the reactor wakes whoever waits for their sockets and timers,
+//! and that is the shelf itself, which then drops what is no longer at rest. So none outlives its time,
+//! its server's end or its client, though nobody asks again.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use async_io::Timer;
+use rustix::process::{Resource, getrlimit};
 use smol::future::poll_once;
 use smol::io::{AsyncRead, AsyncReadExt};
 use url::Origin;
@@ -19,19 +22,27 @@ use super::connect::Stream;
 
 /// How long a connection is kept at rest.
 const IDLE: Duration = Duration::from_secs(60);
-/// So many are kept, whatever their origins; the oldest makes room.
-const MOST: usize = 4;
+/// So many are kept of one client, whatever their origins; the oldest makes room.
+const MOST_OF_A_CLIENT: usize = 4;
+/// So many are kept of all clients together, and no more than this share of the files that may be open.
+const MOST: u64 = 32;
+const SHARE_OF_FILES: u64 = 8;
+
+static SHELF: LazyLock<Arc<Shelf>> = LazyLock::new(Arc::default);
 
 /// The connections of one client. They are closed with it.
 pub(super) struct Kept {
     shelf: Arc<Shelf>,
+    client: u64,
     idle: Duration,
 }
 
+/// The oldest come first.
 #[derive(Default)]
 struct Shelf(Mutex<Vec<Idle>>);
 
 struct Idle {
+    client: u64,
     origin: Origin,
     stream: Stream,
     timer: Timer,
@@ -39,18 +50,25 @@ struct Idle {
 
 impl Default for Kept {
     fn default() -> Self {
-        Self {
-            shelf: Arc::default(),
-            idle: IDLE,
-        }
+        Self::on(SHELF.clone(), IDLE)
     }
 }
 
 impl Kept {
+    fn on(shelf: Arc<Shelf>, idle: Duration) -> Self {
+        static CLIENTS: AtomicU64 = AtomicU64::new(0);
+        let client = CLIENTS.fetch_add(1, Ordering::Relaxed);
+        Self {
+            shelf,
+            client,
+            idle,
+        }
+    }
+
     /// A connection to that origin which is at rest: not closed, and without bytes that nobody asked for.
     pub(super) async fn take(&self, origin: &Origin) -> Option<Stream> {
         loop {
-            let mut stream = self.shelf.take(origin)?;
+            let mut stream = self.shelf.take(self.client, origin)?;
             if poll_once(stream.read(&mut [0])).await.is_none() {
                 return Some(stream);
             }
@@ -59,35 +77,56 @@ impl Kept {
 
     /// Keeps a connection for a while.
     pub(super) fn put(&self, origin: Origin, stream: Stream) {
-        self.shelf.put(Idle {
+        let one = Idle {
+            client: self.client,
             origin,
             stream,
             timer: Timer::after(self.idle),
-        });
+        };
+        self.shelf.put(one, most());
+    }
+
+    /// Closes those of all clients, for want of files; says whether there were any.
+    pub(super) fn give_up_all(&self) -> bool {
+        !std::mem::take(&mut *self.shelf.lock()).is_empty()
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        // The reactor still holds the shelf, to wake it.
-        let idle =
-            std::mem::take(&mut *self.shelf.0.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(idle);
+        self.shelf.lock().retain(|one| one.client != self.client);
     }
 }
 
+/// How many may be kept of all clients together.
+fn most() -> usize {
+    let files = getrlimit(Resource::Nofile).current;
+    let share = files.map_or(MOST, |files| (files / SHARE_OF_FILES).clamp(1, MOST));
+    usize::try_from(share).unwrap_or(1)
+}
+
 impl Shelf {
-    fn take(&self, origin: &Origin) -> Option<Stream> {
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = idle.iter().rposition(|one| one.origin == *origin)?;
+    fn lock(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, client: u64, origin: &Origin) -> Option<Stream> {
+        let mut idle = self.lock();
+        let is_it = |one: &Idle| one.client == client && one.origin == *origin;
+        let at = idle.iter().rposition(is_it)?;
         Some(idle.remove(at).stream)
     }
 
-    fn put(self: &Arc<Self>, one: Idle) {
-        let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() >= MOST {
-            drop(idle.remove(0));
+    fn put(self: &Arc<Self>, one: Idle, most: usize) {
+        let mut idle = self.lock();
+        let is_sibling = |other: &Idle| other.client == one.client;
+        if idle.iter().filter(|other| is_sibling(other)).count() >= MOST_OF_A_CLIENT
+            && let Some(oldest) = idle.iter().position(is_sibling)
+        {
+            drop(idle.remove(oldest));
         }
+        let surplus = (idle.len() + 1).saturating_sub(most);
+        idle.drain(..surplus);
         idle.push(one);
         self.sweep(&mut idle);
     }
@@ -136,8 +175,7 @@ mod tests {
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
         let origin = url::Url::parse("http://h/").unwrap().origin();
-        let shelf = Arc::default();
-        let kept = Kept { shelf, idle };
+        let kept = Kept::on(Arc::default(), idle);
         kept.put(origin.clone(), Box::new(Async::new(stream).unwrap()));
         (kept, origin, other)
     }
@@ -180,5 +218,23 @@ mod tests {
             assert!(kept.take(&origin).await.is_some());
             assert!(kept.take(&origin).await.is_none());
         });
+    }
+
+    #[test]
+    fn all_clients_share_the_room_and_the_oldest_makes_it() {
+        let (first, origin, mut other) = kept(IDLE);
+        let second = Kept::on(first.shelf.clone(), IDLE);
+        let (third, _, _open) = kept(IDLE);
+        let stream = block_on(third.take(&origin)).unwrap();
+        let one = Idle {
+            client: second.client,
+            origin: origin.clone(),
+            stream,
+            timer: Timer::after(IDLE),
+        };
+        first.shelf.put(one, 1);
+        assert!(is_closed(&mut other));
+        assert!(block_on(first.take(&origin)).is_none());
+        assert!(block_on(second.take(&origin)).is_some());
     }
 }

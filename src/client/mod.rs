@@ -8,6 +8,7 @@ mod address;
 mod body;
 mod chunked;
 mod connect;
+mod dial;
 mod exchange;
 mod failure;
 mod gzip;
@@ -15,6 +16,7 @@ mod head;
 mod input;
 mod kept;
 mod redirect;
+mod slip;
 mod target;
 mod tls;
 mod trust;
@@ -29,6 +31,8 @@ pub use futures_rustls::pki_types::ServerName;
 pub use target::{Login, Target};
 pub use tls::{Identity, Tls, WrongIdentity};
 pub use trust::{System, Trust, Trusted};
+/// The value of `Host`.
+pub use ureq_proto::http::uri::Authority;
 /// Names, values and sets of header fields, and the status of an answer.
 pub use ureq_proto::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 

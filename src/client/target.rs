@@ -8,6 +8,7 @@ use url::{Host, Origin, Url};
 
 use super::Failure;
 use super::failure::Kind;
+use super::slip;
 use crate::wording::shorten;
 
 /// An `http` or `https` URL without user, password and fragment. Displayed, it is
@@ -31,6 +32,7 @@ pub struct Login {
 const LONGEST: usize = 255;
 /// A longer one is no URL that anyone means.
 const LONGEST_URL: usize = 8 << 10;
+pub(super) const NO_HOST: &str = "it has no host: write http://HOST/PATH or https://HOST/PATH";
 const RIGHT: &str = "write http://HOST/PATH or https://HOST/PATH";
 
 impl Target {
@@ -42,24 +44,21 @@ impl Target {
             return Err("write a URL of at most 8 KiB");
         }
         // A URL crate makes many a text a URL, as browsers do; a slip of the pen is better told.
-        let scheme = text.split("://").next().unwrap_or_default();
-        if scheme.len() == text.len()
-            || !["http", "https"]
-                .iter()
-                .any(|known| scheme.eq_ignore_ascii_case(known))
-        {
+        let (scheme, rest) = text.split_once("://").ok_or(RIGHT)?;
+        let is_scheme = |known: &str| scheme.eq_ignore_ascii_case(known);
+        if !is_scheme("http") && !is_scheme("https") {
             return Err(RIGHT);
         }
+        slip::in_text(rest)?;
         let mut url = Url::parse(text).map_err(|error| match error {
-            url::ParseError::EmptyHost => {
-                "it has no host: write http://HOST/PATH or https://HOST/PATH"
-            }
+            url::ParseError::EmptyHost => NO_HOST,
             url::ParseError::InvalidPort => "its port is not a number from 1 to 65535",
             url::ParseError::InvalidIpv6Address => {
                 "its IPv6 address cannot be read: write http://[ADDRESS]:PORT/PATH, without a zone"
             }
             _ => RIGHT,
         })?;
+        slip::in_host(&url, rest)?;
         let login = login(&url)?;
         strip(&mut url);
         Ok((Self::new(url).ok_or(RIGHT)?, login))
@@ -88,6 +87,11 @@ impl Target {
         self.url.origin()
     }
 
+    /// Whether both have the same scheme, host and port.
+    pub fn is_at_origin_of(&self, other: &Self) -> bool {
+        self.origin() == other.origin()
+    }
+
     /// Whether TLS is spoken there.
     pub fn is_https(&self) -> bool {
         self.url.scheme() == "https"
@@ -95,6 +99,11 @@ impl Target {
 
     pub(super) fn host(&self) -> Option<Host<&str>> {
         self.url.host()
+    }
+
+    /// What is behind `?`; it may be a secret.
+    pub fn query(&self) -> Option<&str> {
+        self.url.query()
     }
 
     pub(super) fn port(&self) -> u16 {
@@ -213,7 +222,13 @@ mod tests {
         ] {
             assert_eq!(shown(url), Err(RIGHT), "{url}");
         }
-        for url in ["http://", "http://:80/", "http://u@/"] {
+        for url in [
+            "http://",
+            "http://:80/",
+            "http://u@/",
+            "http:///x",
+            "http:////h",
+        ] {
             assert!(
                 shown(url).is_err_and(|right| right.contains("no host")),
                 "{url}"
@@ -226,10 +241,33 @@ mod tests {
             "http://h h/",
             "http://a%ff@h/",
             "http://a%3ab@h/",
+            "http://h\\x",
+            "http://\th/",
+            "http://h/\n",
+            "http://h/ ",
+            "http://1",
+            "http://0x7f.1/",
+            "http://127.0.0.01/",
+            "http://u:p@2130706433:80/",
+            "http://256.1.1.1/",
+            "http://a..b/",
+            "http://./",
+            "http://../",
+            "http://.h/",
         ] {
             assert!(shown(url).is_err(), "{url}");
         }
         assert!(shown(&format!("http://h/{}", "x".repeat(9000))).is_err());
+        assert!(shown(&format!("http://{}.h/", "x".repeat(64))).is_err());
+        assert!(shown(&format!("http://{}h/", "x.".repeat(130))).is_err());
+        for url in [
+            "http://h.",
+            "http://u:p@127.0.0.1:80?x",
+            "http://[::ffff:1.2.3.4]/",
+            "http://h/a b?c d",
+        ] {
+            assert!(shown(url).is_ok(), "{url}");
+        }
     }
 
     #[test]

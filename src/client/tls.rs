@@ -4,6 +4,7 @@ mod anyone;
 mod identity;
 mod words;
 
+use std::io;
 use std::net::TcpStream;
 use std::sync::{Arc, LazyLock};
 
@@ -26,6 +27,7 @@ use super::{Failure, Kind, Target, Trust};
 
 /// Sessions that may be resumed; one origin is asked, and where it redirects to.
 const MOST_SESSIONS: usize = 4;
+const CLOSED: &str = "TLS: the server closed the connection while both agreed on it; see whether it speaks TLS there";
 static PROVIDER: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(ring::default_provider()));
 
@@ -76,7 +78,10 @@ impl Tls {
         };
         let connector = TlsConnector::from(config.clone());
         let agreed = connector.connect(name, stream).await;
-        agreed.map_err(|error| failed("agreeing on TLS", Kind::Tls, &error))
+        agreed.map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => Failure::new(Kind::Tls, CLOSED),
+            _ => failed("agreeing on TLS", Kind::Tls, &error),
+        })
     }
 
     async fn build(&self) -> Result<Configs, Failure> {

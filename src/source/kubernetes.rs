@@ -4,6 +4,7 @@ mod access;
 mod cluster;
 mod context;
 mod fields;
+mod insecure;
 mod keys;
 mod kubeconfig;
 mod pages;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(super) use cluster::Clusters;
+pub(super) use insecure::Insecure;
 pub(super) use keys::KEYS;
 pub(super) use kubeconfig::Kubeconfigs;
 pub use read::KubernetesReader;

@@ -39,6 +39,7 @@ pub struct Common {
     trusted: Trusted,
     kubeconfigs: kubernetes::Kubeconfigs,
     clusters: kubernetes::Clusters,
+    insecure: kubernetes::Insecure,
 }
 
 impl Common {
@@ -48,6 +49,11 @@ impl Common {
             clusters: self.clusters.clone(),
             ..Self::default()
         }
+    }
+
+    /// What is to be warned of among the sources that have been built.
+    pub fn warnings(&self) -> impl Iterator<Item = Diagnostic> {
+        self.insecure.warnings()
     }
 }
 
@@ -77,9 +83,17 @@ impl Source {
     ) -> Result<Arc<dyn Reader>, Vec<Diagnostic>> {
         Ok(match self {
             Self::Kubernetes(kubernetes) => {
-                let (clusters, files) = (&mut common.clusters, &mut common.kubeconfigs);
+                let Common {
+                    clusters,
+                    kubeconfigs,
+                    insecure,
+                    ..
+                } = common;
                 Arc::new(kubernetes::KubernetesReader::build(
-                    kubernetes, clusters, files,
+                    kubernetes,
+                    clusters,
+                    kubeconfigs,
+                    insecure,
                 )?)
             }
             Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, &mut common.trusted)?),

@@ -1,6 +1,7 @@
 //! The url source: a list that a server gives over HTTP or HTTPS.
 
 mod build;
+mod echo;
 mod headers;
 mod keys;
 mod list;

@@ -9,7 +9,7 @@ use futures_rustls::rustls::server::WebPkiClientVerifier;
 use futures_rustls::rustls::{RootCertStore, ServerConfig};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, date_time_ymd,
+    KeyPair, SanType, date_time_ymd,
 };
 
 /// Signs certificates.
@@ -51,10 +51,31 @@ impl Authority {
 
     /// A certificate for these names, from the begin of one year to the begin of another.
     pub(crate) fn sign_for(&self, names: &[&str], from: i32, to: i32) -> Signed {
+        self.sign_with(names, |params| {
+            params.not_before = date_time_ymd(from, 1, 1);
+            params.not_after = date_time_ymd(to, 1, 1);
+        })
+    }
+
+    /// A certificate of an authority, for these names.
+    pub(crate) fn sign_authority(&self, names: &[&str]) -> Signed {
+        self.sign_with(names, |params| {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        })
+    }
+
+    /// A certificate for names, though they look like addresses.
+    pub(crate) fn sign_names(&self, names: &[&str]) -> Signed {
+        let name = |name: &&str| SanType::DnsName((*name).try_into().unwrap());
+        self.sign_with(&[], |params| {
+            params.subject_alt_names = names.iter().map(name).collect();
+        })
+    }
+
+    fn sign_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Signed {
         let names: Vec<_> = names.iter().map(ToString::to_string).collect();
         let mut params = CertificateParams::new(names).unwrap();
-        params.not_before = date_time_ymd(from, 1, 1);
-        params.not_after = date_time_ymd(to, 1, 1);
+        change(&mut params);
         params.extended_key_usages = vec![
             ExtendedKeyUsagePurpose::ServerAuth,
             ExtendedKeyUsagePurpose::ClientAuth,

@@ -61,6 +61,9 @@ fn certificate(reason: &CertificateError) -> String {
                 false => shorten(&names.join(", "), LONGEST_NAMES),
             };
             let expected = shorten(&expected.to_str(), LONGEST_NAMES);
+            if presented.contains(&format!("DnsName(\"{expected}\")")) {
+                return format!("the server's certificate is for the name {expected}, not the address; issue one for IP:{expected}");
+            }
             format!("the server's certificate is not for {expected} but for {names}; correct the url, or set server_name")
         }
         CertificateError::NotValidForName => "the server's certificate is for another name".into(),
@@ -71,11 +74,52 @@ fn certificate(reason: &CertificateError) -> String {
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
             "the server's certificate is not made for servers".into()
         }
-        other => {
-            let reason = shorten(&other.to_string(), LONGEST_NAMES);
-            format!("the server's certificate cannot be trusted: {reason}")
-        }
+        other => format!("the server's certificate {}", rare(&format!("{other:?}"))),
     }
+}
+
+/// What is wrong with a certificate for which the library has no words, by the names of its errors.
+fn rare(error: &str) -> &'static str {
+    const WORDS: [(&str, &str); 9] = [
+        (
+            "CaUsedAsEndEntity",
+            "is that of an authority: a certificate of an authority is used as the server's own; issue one for the server, signed by it",
+        ),
+        (
+            "EndEntityUsedAsCa",
+            "is signed by a certificate that is not one of an authority; issue another",
+        ),
+        ("BadEncoding", "cannot be read; issue another"),
+        (
+            "SignatureAlgorithm",
+            "is signed in a way that is not safe or not known; issue one with SHA-256 and RSA, ECDSA or Ed25519",
+        ),
+        (
+            "PathLen",
+            "comes through more authorities than one of them allows; issue another",
+        ),
+        (
+            "NameConstraint",
+            "is for a name that its authority may not sign; issue another",
+        ),
+        (
+            "Maximum",
+            "comes with too long or too tangled a chain of authorities; shorten the chain",
+        ),
+        (
+            "UnsupportedCertVersion",
+            "is not of version 3; issue one that names the host in subjectAltName",
+        ),
+        (
+            "CriticalExtension",
+            "has a critical extension that Vigie does not know; issue one without it",
+        ),
+    ];
+    let found = WORDS.iter().find(|(name, _)| error.contains(name));
+    found.map_or(
+        "breaks the rules of RFC 5280; issue another",
+        |(_, words)| words,
+    )
 }
 
 /// A name as the library writes it: `DnsName("a.example")`, `IpAddress(127.0.0.1)`.

@@ -3,7 +3,7 @@
 mod read;
 mod value;
 
-pub use read::{BadList, parse};
+pub use read::{BadList, Broken, parse};
 
 use crate::endpoint::Endpoint;
 

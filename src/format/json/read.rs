@@ -1,5 +1,6 @@
 //! The JSON list, read back. It may come from anyone, so its nesting is bounded.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU16;
 
@@ -9,6 +10,7 @@ use miniserde::{Deserialize, Error, Result, json, make_place};
 use super::DEEPEST;
 use super::value::{Ignored, Value, take};
 use crate::endpoint::Endpoint;
+use crate::json::Json;
 
 make_place!(Place);
 
@@ -16,7 +18,7 @@ make_place!(Place);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadList {
     /// It is no JSON, or goes deeper than [`DEEPEST`].
-    NoJson,
+    NoJson(Option<Broken>),
     /// It is something else than a list.
     NoList,
     /// An endpoint is wrong.
@@ -28,10 +30,33 @@ pub enum BadList {
     },
 }
 
+/// Where a text is no JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub reason: Cow<'static, str>,
+}
+
+/// Reads it again to find the place, which the reader that stopped does not tell.
+fn broken(text: &str) -> Option<Broken> {
+    let mut json = Json::new(text);
+    let bad = json.skip().and_then(|()| json.end()).err()?;
+    let before = text.as_bytes().get(..bad.at).unwrap_or_default();
+    Some(Broken {
+        line: before.iter().filter(|byte| **byte == b'\n').count() + 1,
+        reason: bad.reason,
+    })
+}
+
 impl fmt::Display for BadList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoJson => write!(
+            Self::NoJson(Some(Broken { line, reason })) => {
+                write!(f, "the list is no JSON: line {line}: {reason}")
+            }
+            Self::NoJson(None) => write!(
                 f,
                 "the list is no JSON, or is nested more than {DEEPEST} deep"
             ),
@@ -45,7 +70,7 @@ impl fmt::Display for BadList {
 /// the bounds of endpoint lines. Each is required, and others are ignored. The order is kept.
 pub fn parse(text: &str) -> std::result::Result<Vec<Endpoint>, BadList> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let list: List = json::from_str(text).map_err(|Error| BadList::NoJson)?;
+    let list: List = json::from_str(text).map_err(|Error| BadList::NoJson(broken(text)))?;
     match list.bad {
         Some(bad) => Err(bad),
         None if !list.is_array => Err(BadList::NoList),
@@ -316,7 +341,7 @@ mod tests {
             "\u{1}",
             "10.0.0.1:80\n",
         ] {
-            assert_eq!(parse(text), Err(BadList::NoJson), "{text}");
+            assert!(matches!(parse(text), Err(BadList::NoJson(_))), "{text}");
         }
     }
 
@@ -330,14 +355,18 @@ mod tests {
             ))
         };
         assert!(parse(&nested(DEEPEST)).is_ok());
-        assert_eq!(parse(&nested(DEEPEST + 1)), Err(BadList::NoJson));
+        let deep = parse(&nested(DEEPEST + 1)).unwrap_err();
+        assert_eq!(
+            deep.to_string(),
+            "the list is no JSON: line 1: nested more than 64 deep"
+        );
         for endless in [
             "[".repeat(4 << 20),
             "[{\"x\":".repeat(1 << 19),
             format!("[{{\"x\":{}", "[".repeat(4 << 20)),
             "{\"x\":".repeat(1 << 19),
         ] {
-            assert_eq!(parse(&endless), Err(BadList::NoJson));
+            assert!(matches!(parse(&endless), Err(BadList::NoJson(_))));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Kubernetes;
 use super::cluster::{Cluster, Clusters};
+use super::insecure::Insecure;
 use super::kubeconfig::Kubeconfigs;
 use super::pages::Pages;
 use super::place::{self, Place};
@@ -30,10 +31,12 @@ impl KubernetesReader {
         settings: &Kubernetes,
         clusters: &mut Clusters,
         kubeconfigs: &mut Kubeconfigs,
+        insecure: &mut Insecure,
     ) -> Result<Self, Vec<Diagnostic>> {
         let mut settings = settings.clone();
         let cluster = match place::find(&settings, kubeconfigs)? {
             Place::There(access, namespace) => {
+                insecure.note(&access, &settings);
                 settings.namespace = settings.namespace.or(namespace);
                 Ok(clusters.get(access))
             }

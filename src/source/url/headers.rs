@@ -1,6 +1,6 @@
 //! Header fields that are sent with each request.
 
-use crate::client::{HeaderMap, HeaderName, HeaderValue};
+use crate::client::{Authority, HeaderMap, HeaderName, HeaderValue, header};
 use crate::yaml::{self, Entry, Field};
 
 /// More header fields than anyone sets.
@@ -31,7 +31,7 @@ pub(super) fn parse(field: Field<'_>, reader: &mut yaml::Reader<'_>) -> HeaderMa
     }
     let mut headers = HeaderMap::new();
     for entry in entries {
-        if let Some((name, value)) = header(entry, reader)
+        if let Some((name, value)) = read(entry, reader)
             && headers.insert(name, value).is_some()
         {
             let message = "this header is set twice, for case does not matter: remove one";
@@ -41,7 +41,7 @@ pub(super) fn parse(field: Field<'_>, reader: &mut yaml::Reader<'_>) -> HeaderMa
     headers
 }
 
-fn header(entry: &Entry, reader: &mut yaml::Reader<'_>) -> Option<(HeaderName, HeaderValue)> {
+fn read(entry: &Entry, reader: &mut yaml::Reader<'_>) -> Option<(HeaderName, HeaderValue)> {
     let text = &*entry.key.text;
     let name = HeaderName::from_bytes(text.as_bytes()).ok();
     let name = name.filter(|name| !OWN_HEADERS.contains(&name.as_str()));
@@ -56,10 +56,25 @@ fn header(entry: &Entry, reader: &mut yaml::Reader<'_>) -> Option<(HeaderName, H
         name: name.as_ref().map_or("the header", HeaderName::as_str),
         node: &entry.node,
     };
-    let right = "write text of visible ASCII";
-    let mut value = HeaderValue::from_str(reader.text(field, right)?)
-        .map_err(|_| reader.wrong(field, right))
-        .ok()?;
+    let is_host = name.as_ref() == Some(&header::HOST);
+    let right = match is_host {
+        true => "write HOST or HOST:PORT, as it stands in a URL",
+        false => "write text of visible ASCII",
+    };
+    let text = reader.text(field, right)?;
+    let is_good = text.is_ascii() && (!is_host || is_authority(text));
+    let value = HeaderValue::from_str(text).ok().filter(|_| is_good);
+    let Some(mut value) = value else {
+        reader.wrong(field, right);
+        return None;
+    };
     value.set_sensitive(true);
     Some((name?, value))
+}
+
+/// Whether it is `HOST` or `HOST:PORT` (RFC 9110, section 7.2).
+fn is_authority(text: &str) -> bool {
+    Authority::try_from(text).is_ok_and(|authority| {
+        !text.contains('@') && (authority.host() == text || authority.port_u16().is_some())
+    })
 }

@@ -3,9 +3,11 @@
 use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{Url, build, list};
+use super::{Url, build, echo, list};
 use crate::blocking::Lane;
-use crate::client::{self, Answer, AtHand, Client, Kind, Request, StatusCode, Trusted, header};
+use crate::client::{
+    self, Answer, AtHand, Client, Kind, Request, StatusCode, Target, Trusted, header,
+};
 use crate::clock::Clock;
 use crate::dns::System;
 use crate::endpoint::Endpoint;
@@ -66,16 +68,39 @@ impl UrlReader {
             max_size: settings.max_size,
             max_redirects: settings.max_redirects,
         };
-        let answer = self.client.get(&request).await.map_err(told)?;
+        let found = self.ask(&request, last.as_deref(), default_port).await;
+        found.map_err(|failure| echo::strike_out(failure, &request))
+    }
+
+    async fn ask(
+        &self,
+        request: &Request<'_>,
+        last: Option<&Last>,
+        default_port: NonZeroU16,
+    ) -> Found {
+        let answer = self.client.get(request).await.map_err(told)?;
         match (answer.status, last) {
-            (StatusCode::OK, last) => {
-                // Two lists at once would take twice the memory.
-                drop(last);
-                self.remember(None);
-                self.take(answer, default_port).await
-            }
+            (StatusCode::OK, _) => self.take(answer, default_port).await,
             (StatusCode::NOT_MODIFIED, Some(last)) if answer.conditional => Ok(last.list.clone()),
-            (status, _) => Err(refused(status)),
+            (status, _) => Err(self.refused(status, &answer.target)),
+        }
+    }
+
+    /// Why an answer from there is no list.
+    fn refused(&self, status: StatusCode, target: &Target) -> Failure {
+        let settings = &self.settings;
+        let has_credentials = !settings.headers.is_empty()
+            || settings.secret.is_some()
+            || settings.tls.identity.is_some();
+        let left_out = has_credentials && !target.is_at_origin_of(&settings.target);
+        self.redirected(refused(status, left_out), target)
+    }
+
+    /// Says where a failure comes from that is not from the URL itself.
+    fn redirected(&self, failure: Failure, target: &Target) -> Failure {
+        match *target == self.settings.target {
+            true => failure,
+            false => failure.of(format_args!("redirected to {target}")),
         }
     }
 
@@ -86,7 +111,8 @@ impl UrlReader {
             body,
             ..
         } = answer;
-        let list = list::read(&headers, body, default_port).await?;
+        let list = list::read(&headers, body, default_port).await;
+        let list = list.map_err(|failure| self.redirected(failure, &target))?;
         let etag = headers
             .get(header::ETAG)
             .filter(|etag| etag.len() <= LONGEST_ETAG);
@@ -129,8 +155,9 @@ fn told(failure: client::Failure) -> Failure {
     }
 }
 
-/// What to say of an answer that is no list, in the standard words of its status.
-fn refused(status: StatusCode) -> Failure {
+/// What to say of an answer that is no list, in the standard words of its status. Credentials may have been
+/// `left_out` of the request.
+fn refused(status: StatusCode, left_out: bool) -> Failure {
     let words = status
         .canonical_reason()
         .unwrap_or("a status that is not known");
@@ -138,6 +165,9 @@ fn refused(status: StatusCode) -> Failure {
         204 => "; an empty list is a 200 with an empty body",
         206 => "; a part of a list is no list",
         304 => "; there is no list that it could mean",
+        401 | 403 if left_out => {
+            "; credentials were left out, because the origin changed: name that url if they are for it"
+        }
         401 | 407 => "; correct the user, the password or the token",
         403 => "; let who asks read the list",
         404 | 410 => "; correct the url, or put the list there",
