@@ -94,7 +94,7 @@ fn a_secret_that_cannot_be_read_fails_its_service_alone() {
             (&b""[..], "it is empty"),
             (b"\n", "it is empty"),
             (b"\xffhunter2", "it is not UTF-8"),
-            (&[b'x'; (64 << 10) + 1], "it may have 64 KiB"),
+            (&[b'x'; (64 << 10) + 1], "the limit is 64 KiB: shorten it"),
         ] {
             vigie.setup.write("secret", content);
             let answer = vigie.list("web");
