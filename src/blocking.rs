@@ -25,7 +25,7 @@ impl fmt::Display for Stuck {
             Self::NoThread(error) => {
                 write!(
                     f,
-                    "no thread for it: {}; raise the limit of processes",
+                    "no thread for it: {}; raise the limit of processes (ulimit -u, TasksMax of systemd, pids of a container)",
                     without_number(error)
                 )
             }
@@ -71,6 +71,14 @@ impl Lane {
             .await
             .unwrap_or(Err(Stuck::TimedOut))
     }
+}
+
+/// Whether threads can be had. Without one the reactor would not start, but panic.
+pub fn probe() -> Result<(), Stuck> {
+    let thread = thread::Builder::new()
+        .spawn(|| ())
+        .map_err(Stuck::NoThread)?;
+    thread.join().map_err(|_| Stuck::Broken)
 }
 
 /// Runs work that takes long, but does not hang, on a thread of its own.

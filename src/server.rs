@@ -12,7 +12,7 @@ use smol::future::FutureExt;
 
 use crate::catalog::{Catalog, Current};
 use crate::clock::{self, Clock};
-use crate::config::{Config, Server};
+use crate::config::{Address, Config, Server};
 use crate::http::counts::Counts;
 use crate::http::inherited;
 use crate::http::listener::{Listener, SocketFile};
@@ -156,16 +156,33 @@ fn listen(server: &Server) -> Result<Vec<Listener>, String> {
 }
 
 fn bind(server: &Server) -> Result<Vec<Listener>, String> {
-    let bind = |address| {
-        let bound = Listener::bind(address, server.socket_mode);
-        let bound = bound.map_err(|error| format!("listening on {address}: {}", advise(&error)))?;
+    let bind = |(number, address)| {
+        let bound = Listener::bind(address, server.socket_mode).map_err(|error| {
+            let before = server.addresses.get(..number).unwrap_or_default();
+            format!(
+                "listening on {address}: {}",
+                advise(&error, address, before)
+            )
+        })?;
         info!("listening on {}", bound.name);
         Ok(bound)
     };
-    server.addresses.iter().map(bind).collect()
+    server.addresses.iter().enumerate().map(bind).collect()
 }
 
-fn advise(error: &io::Error) -> String {
+/// What to do about an address that cannot be bound; those `before` it have been.
+fn advise(error: &io::Error, address: &Address, before: &[Address]) -> String {
+    let mut overlaps = before
+        .iter()
+        .filter_map(|bound| Some((bound, bound.overlap(address)?)));
+    let overlap = match error.kind() {
+        ErrorKind::AddrInUse => overlaps.next(),
+        _ => None,
+    };
+    if let Some((bound, why)) = overlap {
+        let error = without_number(error);
+        return format!("{error} by {bound} of server.address; {why}: leave one of the two out");
+    }
     let advice = match error.kind() {
         ErrorKind::AddrInUse => "; stop the process that listens there, or change server.address",
         ErrorKind::AddrNotAvailable => {

@@ -173,6 +173,9 @@ impl Service {
             let outcome = outcome.map_err(|failure| failure.of(format_args!("service {name}")));
             let now = clock.now();
             log::debug!(service = &*name, source = kind; "service {name}: read in {:?}: {}", now - begin, told(&outcome));
+            for notice in reader.notices() {
+                log::info!(service = &*name, source = kind; "service {name}: {notice}");
+            }
             durations.observe(kind, now.saturating_duration_since(begin));
             reads.add(outcome.as_ref().ok().map(|listing| listing.endpoints));
             let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);

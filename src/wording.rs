@@ -45,7 +45,8 @@ pub fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{plural}")
 }
 
-/// The known word that differs from `word` by a slip or two of the pen.
+/// The known word that differs from `word` by a slip or two of the pen, or else the only one that ends with it,
+/// as `cache_ttl` with `ttl`.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     if word.chars().count() > LONGEST_WORD {
         return None;
@@ -56,7 +57,21 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         strsim::osa_distance(word, known).min(strsim::osa_distance(word, &begin) + 1)
     };
     let (distance, nearest) = known.iter().map(|known| (distance(known), *known)).min()?;
-    (distance <= 1 + nearest.chars().count() / 4).then_some(nearest)
+    match distance <= 1 + nearest.chars().count() / 4 {
+        true => Some(nearest),
+        false => longer(word, known),
+    }
+}
+
+/// The only known word of several parts whose last ones are `word`.
+fn longer<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let word = word.trim_start_matches('-');
+    let ends = |known: &str| {
+        let begin = known.strip_suffix(word);
+        !word.is_empty() && begin.is_some_and(|begin| begin.ends_with(['_', '-']))
+    };
+    let mut found = known.iter().filter(|known| ends(known));
+    found.next().filter(|_| found.next().is_none()).copied()
 }
 
 /// Names the nearest known word, if one is near, and all of them: `did you mean file? Known are ...`.
@@ -90,12 +105,23 @@ mod tests {
     }
 
     #[test]
-    fn only_a_slip_of_the_pen_is_near() {
+    fn a_slip_of_the_pen_is_near_and_so_is_the_end_of_one_word() {
         let known = ["address", "file", "get"];
         assert_eq!(nearest("adress", &known), Some("address"));
         assert_eq!(nearest("fiel", &known), Some("file"));
         assert_eq!(nearest("kubernetes", &known), None);
         assert_eq!(nearest(&"x".repeat(100_000), &known), None);
+        let known_parts = ["cache_ttl", "max_stale", "read_timeout", "write_timeout"];
+        for (word, near) in [
+            ("ttl", Some("cache_ttl")),
+            ("stale", Some("max_stale")),
+            ("timeout", None),
+            ("l", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(word, &known_parts), near, "{word}");
+        }
+        assert_eq!(nearest("--path", &["--config-path"]), Some("--config-path"));
         assert_eq!(
             suggest("fil", &known),
             "did you mean file? Known are address, file, get"

@@ -105,6 +105,8 @@ fn help_is_on_standard_output_and_fits_a_screen() {
         &["health", "--help"],
         &["version", "-h"],
         &["help", "get"],
+        &["help", "help"],
+        &["help", "-h"],
     ] {
         let (code, stdout, stderr) = vigie(arguments);
         assert_eq!((code, &*stderr), (Some(0), ""), "{arguments:?}");
@@ -121,11 +123,11 @@ fn help_is_on_standard_output_and_fits_a_screen() {
 
 #[test]
 fn a_usage_error_exits_2_and_says_what_would_be_right() {
-    let known = "Known are serve, check-config, get, health, completions, version";
+    let known = "Known are serve, check-config, get, health, completions, version, help";
     for (arguments, error) in [
         (
             &[][..],
-            "vigie: no command: write one of serve, check-config, get, health, completions, version; vigie --help says more",
+            "vigie: no command: write one of serve, check-config, get, health, completions, version, help; vigie --help says more",
         ),
         (
             &["serv"],
@@ -134,6 +136,10 @@ fn a_usage_error_exits_2_and_says_what_would_be_right() {
         (
             &["help", "gte"],
             &*format!("vigie: unknown command \"gte\": did you mean get? {known}"),
+        ),
+        (
+            &["hlep"],
+            &*format!("vigie: unknown command \"hlep\": did you mean help? {known}"),
         ),
         (
             &["--verison"],

@@ -24,19 +24,26 @@ fn shell(name: &str, flags: &[&str], lines: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-const CASES: [(&str, &[&str]); 7] = [
+const CASES: [(&str, &[&str]); 8] = [
     ("vigie ser", &["serve"]),
     ("vigie c", &["check-config", "completions"]),
     ("vigie serve --", &["--config-path", "--help"]),
     ("vigie get --output ", &["json", "lines", "table"]),
     ("vigie completions z", &["zsh"]),
     ("vigie help v", &["version"]),
+    ("vigie h", &["health", "help"]),
     ("vigie --v", &["--version"]),
 ];
 
 #[test]
 fn bash_completes_commands_flags_and_words() {
-    for (line, want) in CASES {
+    // `=` is a word of its own to the shell (COMP_WORDBREAKS).
+    let assigned: [(&str, &[&str]); 3] = [
+        ("vigie get --output =", &["json", "lines", "table"]),
+        ("vigie get --output = js", &["json"]),
+        ("vigie get --server =", &[""]),
+    ];
+    for (line, want) in CASES.into_iter().chain(assigned) {
         let words: Vec<&str> = line.split(' ').collect();
         let (last, quoted) = (words.len() - 1, words.join("\" \""));
         let lines = format!(

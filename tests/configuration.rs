@@ -70,6 +70,28 @@ fn every_error_of_a_file_comes_in_one_run() {
 }
 
 #[test]
+fn a_service_that_is_a_bare_value_gives_one_error() {
+    is_bad(
+        "services:\n  web: web.txt\n  api: [a, b]\n",
+        "FILE:2:8: the service \"web\" is text, which does not say what it is: write web: {file: PATH}, or dns, url or kubernetes instead of file\n\
+         FILE:3:8: the service \"api\" is a list, which does not say what it is: write api: {file: PATH}, or dns, url or kubernetes instead of file\n",
+    );
+}
+
+#[test]
+fn an_unknown_key_that_is_the_end_of_a_known_one_names_that() {
+    let known = "Known are kubernetes, url, file, dns, default_port, cache_ttl, max_stale";
+    is_bad(
+        "services:\n  web: {file: x, ttl: 1s, port: 80, stale: 1h}\n",
+        &format!(
+            "FILE:2:18: unknown key \"ttl\": did you mean cache_ttl? {known}\n\
+             FILE:2:27: unknown key \"port\": did you mean default_port? {known}\n\
+             FILE:2:37: unknown key \"stale\": did you mean max_stale? {known}\n"
+        ),
+    );
+}
+
+#[test]
 fn a_file_without_services_is_valid() {
     for text in [
         "",
@@ -153,6 +175,20 @@ fn what_is_no_yaml_is_named_with_its_place() {
         "log: {}\n---\nlog: {}\n",
         "FILE:2:1: a second document begins here: a file holds one, remove this line and what follows it\n",
     );
+}
+
+#[test]
+fn a_tab_that_indents_is_named_with_its_place_and_what_would_be_right() {
+    for (text, place) in [
+        ("a:\n\tb: 1\n", "2:1"),
+        ("a:\n  b: 1\n\n\tc: 1\n", "4:1"),
+        ("a:\n  - b\n  \t- c\n", "3:3"),
+        ("a: {\n\tb: 1\n}\n", "2:1"),
+        ("a:\n  b: {}\n\tc: 1\n", "3:1"),
+    ] {
+        let right = "a tab is no indentation: indent with blanks, not with tabs";
+        is_bad(text, &format!("FILE:{place}: this is not YAML: {right}\n"));
+    }
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn a_secret_that_cannot_be_read_fails_its_service_alone() {
             (b"hunter2\n\n", "it has several lines"),
             (b"hunter2\0", wrong),
             (b"hun\tter2\x7f", wrong),
-            (&[b'x'; (64 << 10) + 1], "it may have 64 KiB"),
+            (&[b'x'; (64 << 10) + 1], "the limit is 64 KiB: shorten it"),
         ] {
             vigie.setup.write("secret", content);
             let answer = vigie.list("web");

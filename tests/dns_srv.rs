@@ -289,7 +289,13 @@ fn a_list_that_becomes_empty_ends_what_was_left_out() {
         vigie.log.wait_for(": leaves out gone.test");
         *mode.lock().unwrap() = empty;
         assert_eq!(vigie.list("web").text(), "[]\n");
-        vigie.log.wait_for("no longer leaves out gone.test");
+        let line = vigie.log.wait_for("no longer leaves out gone.test");
+        assert!(
+            line.ends_with(&format!(
+                "INFO  service web: dns {NAME}: no longer leaves out gone.test"
+            )),
+            "{line}"
+        );
         *mode.lock().unwrap() = "gone";
         assert_eq!(endpoints(&vigie.list("web")), ["10.0.0.1 80 1"]);
         let begun = || {

@@ -1,11 +1,14 @@
 //! What happens when there is more of something than there may be.
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
-use crate::support::{Connection, Setup, Vigie, assert_says, only, wait_until};
+use crate::support::{Connection, Setup, Vigie, assert_says, only, skip, wait_until};
 
 fn serve(server: &str) -> Vigie {
     Setup::services("one: {file: one.txt}")
@@ -431,5 +434,58 @@ fn whoever_asks_without_end_has_one_turn_and_then_the_others_have_theirs() {
             (CHECKS / 2..15 * CHECKS).contains(&answers),
             "{target}: {answers} answers to each of the others"
         );
+    }
+}
+
+/// Runs a command that may start no thread, as a user whom such a limit binds: exit code and standard error.
+/// `None` when there is no such user.
+fn without_threads(arguments: &[&str]) -> Option<(Option<i32>, String)> {
+    let user = match rustix::process::geteuid().is_root() {
+        true => "setpriv --reuid=65534 --regid=65534 --clear-groups",
+        false => "",
+    };
+    let run = |arguments: &[&str]| {
+        Command::new("sh")
+            .args(["-c", &format!("{user} prlimit --nproc=1 \"$@\""), "sh"])
+            .arg(env!("CARGO_BIN_EXE_vigie"))
+            .args(arguments)
+            .output()
+            .unwrap()
+    };
+    run(&["version"]).status.success().then(|| {
+        let output = run(arguments);
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    })
+}
+
+#[test]
+fn without_threads_a_command_says_which_limit_to_raise() {
+    // Another user must be able to read it.
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(b"services: {default: {file: /etc/hosts}}\n")
+        .unwrap();
+    let readable = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(file.path(), readable).unwrap();
+    let path = file.path().to_str().unwrap();
+    let reason = "no thread for it: Resource temporarily unavailable; raise the limit of processes (ulimit -u, TasksMax of systemd, pids of a container)";
+    for (arguments, step) in [
+        (&["serve", "-c", path][..], "starting"),
+        (&["get", "-c", path], "vigie get: service default: starting"),
+        (&["health", "-c", path], "vigie health: starting"),
+        (
+            &["health", "--server", "http://localhost:1"],
+            "vigie health: localhost:1: looking up the host",
+        ),
+    ] {
+        let Some(ended) = without_threads(arguments) else {
+            return skip(
+                "without threads a command says which limit to raise",
+                "no user whom a limit of processes binds can run it here",
+            );
+        };
+        assert_eq!(ended, (Some(1), format!("{step}: {reason}\n")));
     }
 }

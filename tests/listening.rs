@@ -167,6 +167,34 @@ fn an_address_in_use_is_an_error_that_names_it() {
 }
 
 #[test]
+fn addresses_that_overlap_are_an_error_that_blames_no_other_process() {
+    if TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_err() {
+        return skip(
+            "overlapping addresses are an error",
+            "this machine has no IPv6",
+        );
+    }
+    // Freed at once; another process could take it, and then the first address could not be bound.
+    let free = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    for (first, second, why) in [
+        ("0.0.0.0", "[::]", "[::] takes IPv4 too"),
+        ("[::]", "127.0.0.1", "[::] takes IPv4 too"),
+        ("127.0.0.1", "0.0.0.0", "0.0.0.0 takes every IPv4 address"),
+    ] {
+        let [first, second] = [first, second].map(|ip| format!("{ip}:{port}"));
+        let setup = Setup::services("").addresses(&[&first, &second]);
+        let (code, said) = setup.refuse_to_start();
+        let error = format!(
+            "not started: listening on {second}: Address already in use by {first} of server.address; {why}: leave one of the two out"
+        );
+        assert_eq!(code, Some(1));
+        assert!(said.ends_with(&error), "{said}");
+    }
+}
+
+#[test]
 fn a_bad_file_is_an_error_with_its_place() {
     let (code, said) = Setup::services("web: {fil: a.txt}").refuse_to_start();
     assert_eq!(code, Some(1));

@@ -212,7 +212,12 @@ fn a_file_may_be_as_large_as_max_size_and_no_larger() {
     assert_eq!(endpoints(&vigie.list("fits")), ["10.0.0.1 80 0"]);
     let over = vigie.list("over");
     assert_eq!(over.status, 502);
-    assert_says(&over.error(), &["over.txt", "max_size"]);
+    assert_says(
+        &over.error(),
+        &[
+            "over.txt: reading: it is too large; the limit is 1024 bytes (max_size): shorten it, or raise the limit",
+        ],
+    );
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn what_becomes_of_a_service_is_said_with_its_name_and_its_source_as_fields() {
         .log
         .lines()
         .iter()
-        .filter(|line| line.contains("\"service\":"))
+        .filter(|line| line.contains("\"message\":\"service "))
         .map(|line| {
             let line = line.replace(&folder, "");
             let (_, rest) = line.split_once("Z\",").unwrap();
@@ -266,6 +266,34 @@ fn what_becomes_of_a_service_is_said_with_its_name_and_its_source_as_fields() {
             format!("{info}its source lists no endpoints now\",{service}"),
             format!("{read}2 endpoints\",{service}"),
             format!("{info}lists 2 endpoints again\",{service}"),
+        ]
+    );
+}
+
+#[test]
+fn a_request_for_a_service_has_its_name_and_its_source_as_fields() {
+    let vigie = Setup::services("one: {file: one.txt}\nbroken: {file: missing.txt}")
+        .top("log: {level: debug, format: json}")
+        .file("one.txt", "10.0.0.1\n")
+        .start();
+    for service in ["one", "one", "broken", "nobody"] {
+        vigie.list(service);
+    }
+    vigie.get("/livez");
+    vigie.log.wait_for("GET /livez");
+    let asked = |line: &String| {
+        let (_, message) = line.split_once("\"message\":\"GET ")?;
+        Some(message.to_owned())
+    };
+    let told: Vec<_> = vigie.log.lines().iter().filter_map(asked).collect();
+    assert_eq!(
+        told,
+        [
+            "/services of one: 200\",\"service\":\"one\",\"source\":\"file\"}",
+            "/services of one: 200, kept\",\"service\":\"one\",\"source\":\"file\"}",
+            "/services of broken: 502\",\"service\":\"broken\",\"source\":\"file\"}",
+            "/services of nobody: 404\"}",
+            "/livez: 200\"}",
         ]
     );
 }

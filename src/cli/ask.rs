@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::server::Server;
-use crate::blocking::Lane;
+use crate::blocking::{self, Lane};
 use crate::dns;
 use crate::wording::{shorten, without_number};
 
@@ -46,7 +46,7 @@ pub(super) fn ask(
 ) -> Result<Answer, String> {
     let deadline = Instant::now() + patience;
     let place =
-        find(server, deadline).map_err(|failure| format!("looking up the host: {failure}"))?;
+        find(server, deadline).map_err(|reason| format!("looking up the host: {reason}"))?;
     let mut line = Line::connect(&place, deadline).map_err(|error| {
         let failed = step("connecting", &error);
         match is_nobody(&error) {
@@ -69,14 +69,16 @@ enum Place<'a> {
     Unix(&'a Path),
 }
 
-fn find(server: &Server, deadline: Instant) -> Result<Place<'_>, dns::Failure> {
+fn find(server: &Server, deadline: Instant) -> Result<Place<'_>, String> {
     Ok(match server {
         Server::Unix(path) => Place::Unix(path),
         Server::Tcp(address) => Place::Tcp(vec![*address]),
         Server::Host(host, port) => {
             let system = dns::System::new(Lane::default());
             let deadline = deadline.min(Instant::now() + LOOKUP);
-            let ips = smol::block_on(system.addresses(host, deadline))?;
+            blocking::probe().map_err(|stuck| stuck.to_string())?;
+            let ips = smol::block_on(system.addresses(host, deadline))
+                .map_err(|failure| failure.to_string())?;
             Place::Tcp(
                 ips.into_iter()
                     .map(|ip| SocketAddr::new(ip, *port))

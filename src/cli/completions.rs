@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use super::arguments::{Arguments, Command, Word};
 use super::form::Form;
-use super::{COMMANDS, output};
+use super::{COMMANDS, names, output};
 use crate::wording::{quote, suggest};
 
 pub(super) const COMMAND: Command = Command {
@@ -60,7 +60,7 @@ fn words(command: &Command) -> String {
 }
 
 fn commands() -> String {
-    COMMANDS.map(|command| command.name).join(" ")
+    names().join(" ")
 }
 
 fn bash() -> String {
@@ -72,6 +72,9 @@ fn bash() -> String {
     format!(
         "_vigie() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} words=
+  # The shell takes --flag=value for three words.
+  [[ $previous != = ]] || previous=${{COMP_WORDS[COMP_CWORD-2]}}
+  [[ $current != = ]] || current=
   case $previous in
     -c | --config-path) mapfile -t COMPREPLY < <(compgen -f -- \"$current\"); return ;;
     --output) mapfile -t COMPREPLY < <(compgen -W '{forms}' -- \"$current\"); return ;;
@@ -80,7 +83,7 @@ fn bash() -> String {
   case ${{COMP_WORDS[1]}} in
 {cases}    help) words='{commands}' ;;
   esac
-  ((COMP_CWORD > 1)) || words='{commands} help --help --version'
+  ((COMP_CWORD > 1)) || words='{commands} --help --version'
   mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")
 }}
 complete -o filenames -F _vigie vigie
@@ -106,7 +109,7 @@ _vigie() {{
   case $words[2] in
 {cases}    help) choices=({commands}) ;;
   esac
-  ((CURRENT > 2)) || choices=({commands} help --help --version)
+  ((CURRENT > 2)) || choices=({commands} --help --version)
   compadd -- $choices
 }}
 compdef _vigie vigie
@@ -118,7 +121,7 @@ fn fish() -> String {
     let first = "__fish_use_subcommand";
     let mut script = format!(
         "complete -c vigie -f\n\
-         complete -c vigie -n {first} -a '{} help'\n\
+         complete -c vigie -n {first} -a '{}'\n\
          complete -c vigie -n {first} -l version\n\
          complete -c vigie -s h -l help\n\
          complete -c vigie -n '__fish_seen_subcommand_from help' -a '{}'\n",

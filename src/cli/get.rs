@@ -12,7 +12,7 @@ use self::problem::Problem;
 use super::arguments::{Arguments, Command, Word};
 use super::form::Form;
 use super::output;
-use crate::blocking::Lane;
+use crate::blocking::{self, Lane};
 use crate::config;
 use crate::endpoint::Endpoint;
 use crate::source::Common;
@@ -102,6 +102,7 @@ fn read(path: &Path, named: Option<&str>, who: &str) -> Result<Arc<Vec<Endpoint>
         .build(Lane::default(), &mut Common::default());
     let source =
         built.map_err(|wrong| Problem::Failed(config::Errors::new(path, wrong).to_string()))?;
+    blocking::probe().map_err(|stuck| Problem::Failed(format!("{who}: starting: {stuck}")))?;
     smol::block_on(source.read(service.default_port))
         .map_err(|failure| Problem::Failed(format!("{who}: {failure}")))
 }

@@ -7,7 +7,7 @@ use super::arguments::{Arguments, Command, Word};
 use super::ask::ask;
 use super::output;
 use super::server::Server;
-use crate::blocking::Lane;
+use crate::blocking::{self, Lane};
 use crate::config;
 
 pub(super) const COMMAND: Command = Command {
@@ -61,6 +61,7 @@ fn check(arguments: Arguments) -> Result<(), String> {
 }
 
 fn configured(arguments: &Arguments) -> Result<Server, String> {
+    blocking::probe().map_err(|stuck| format!("vigie health: starting: {stuck}"))?;
     let path = arguments.config_path();
     // The file system of the configuration may hang.
     let lane = Lane::default();

@@ -43,6 +43,7 @@ commands:
   health        ask a running server whether it is ready
   completions   print what a shell needs to complete the command line
   version       print version, commit, build date and target
+  help          say what a command does and takes
 
 flags:
   -h, --help    print this, or with a command what it does and takes
@@ -96,8 +97,13 @@ fn help(mut parser: Parser) -> Result<ExitCode, Usage> {
     let mut text = HELP;
     match parser.next().map_err(wrong)? {
         Some(Arg::Value(word)) => {
-            let command = find(&word.to_string_lossy()).ok_or_else(|| unknown_command(&word))?;
-            text = command.help;
+            text = match word.to_str() {
+                Some("help") => HELP,
+                name => match find(name.unwrap_or_default()) {
+                    Some(command) => command.help,
+                    None => return Err(unknown_command(&word)),
+                },
+            };
         }
         Some(Arg::Short('h') | Arg::Long("help")) | None => {}
         Some(flag) => return Err(unexpected(&flag)),
@@ -121,8 +127,10 @@ fn find(name: &str) -> Option<&'static Command> {
     TABLE.iter().find(|command| command.name == name)
 }
 
+/// What may be the first word.
 fn names() -> Vec<&'static str> {
-    COMMANDS.iter().map(|command| command.name).collect()
+    let commands = COMMANDS.iter().map(|command| command.name);
+    commands.chain(["help"]).collect()
 }
 
 fn unknown_command(word: &OsString) -> Usage {

@@ -36,6 +36,9 @@ second signal, 2 usage
 ";
 
 fn run(arguments: Arguments) -> ExitCode {
+    if let Err(stuck) = blocking::probe() {
+        return failed(&format!("starting: {stuck}"));
+    }
     let path = arguments.config_path();
     // Before anything that takes time: a signal that comes now is not to end the process, nor to be lost.
     let mut wishes = match Wishes::new() {

@@ -1,7 +1,7 @@
 //! Addresses to listen at.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::wording::quote;
@@ -32,6 +32,23 @@ impl Address {
         match self {
             Self::Tcp(address) => !address.ip().to_canonical().is_loopback(),
             Self::Unix(_) => false,
+        }
+    }
+
+    /// Why both cannot be bound at once, where one takes what comes to the other: in words, which wildcard
+    /// that is.
+    pub fn overlap(&self, other: &Self) -> Option<&'static str> {
+        let (Self::Tcp(one), Self::Tcp(other)) = (self, other) else {
+            return None;
+        };
+        let ips = [one, other].map(|address| address.ip().to_canonical());
+        let is_ipv4 = ips.iter().all(IpAddr::is_ipv4);
+        match one.port() == other.port() && one.port() != 0 {
+            true if ips.contains(&Ipv6Addr::UNSPECIFIED.into()) => Some("[::] takes IPv4 too"),
+            true if ips.contains(&Ipv4Addr::UNSPECIFIED.into()) && is_ipv4 => {
+                Some("0.0.0.0 takes every IPv4 address")
+            }
+            _ => None,
         }
     }
 }
@@ -164,6 +181,27 @@ mod tests {
             addresses("['[::]:8080', 0.0.0.0:0, 'unix:/run/v', 'unix:v']"),
             ["[::]:8080", "0.0.0.0:0", "unix:/run/v", "unix:dir/v"]
         );
+    }
+
+    #[test]
+    fn a_wildcard_overlaps_what_it_takes_the_connections_of() {
+        let tcp = |text: &str| Address::Tcp(text.parse().expect("an address"));
+        let (six, four) = ("[::] takes IPv4 too", "0.0.0.0 takes every IPv4 address");
+        for (one, other, overlap) in [
+            ("0.0.0.0:1", "[::]:1", Some(six)),
+            ("127.0.0.1:1", "[::]:1", Some(six)),
+            ("[::1]:1", "[::]:1", Some(six)),
+            ("0.0.0.0:1", "127.0.0.1:1", Some(four)),
+            ("0.0.0.0:1", "[::1]:1", None),
+            ("127.0.0.1:1", "127.0.0.2:1", None),
+            ("0.0.0.0:1", "[::]:2", None),
+            ("0.0.0.0:0", "[::]:0", None),
+        ] {
+            let (one, other) = (tcp(one), tcp(other));
+            assert_eq!(one.overlap(&other), overlap, "{one} {other}");
+            assert_eq!(other.overlap(&one), overlap, "{other} {one}");
+        }
+        assert_eq!(tcp("[::]:1").overlap(&Address::Unix("x".into())), None);
     }
 
     #[test]

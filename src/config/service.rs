@@ -5,8 +5,8 @@ use std::num::NonZeroU16;
 use super::cache;
 use crate::slot::Policy;
 use crate::source::{self, Source};
-use crate::wording::quote;
-use crate::yaml::{Entry, Field, Key, Mapping, Reader};
+use crate::wording::{quote, shorten};
+use crate::yaml::{Entry, Field, Key, Mapping, Reader, Value};
 
 /// One service, as it is configured.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,10 @@ fn parse(
         name: &entry.key.text,
         node: &entry.node,
     };
+    if let Value::Plain(_) | Value::Quoted(_) | Value::Sequence(_) = entry.node.value {
+        refuse_bare(field, reader);
+        return None;
+    }
     let keys = reader.mapping(field, known);
     let default_port = keys
         .get("default_port")
@@ -88,6 +92,16 @@ fn check(name: &Key, reader: &mut Reader<'_>) -> Option<Box<str>> {
         format!("the name of this service {wrong}: {right}"),
     );
     None
+}
+
+/// A source whose kind has been left out. It is not quoted: it may be a URL with a password.
+fn refuse_bare(service: Field<'_>, reader: &mut Reader<'_>) {
+    let (name, kind) = (shorten(service.name, LONGEST_NAME), service.node.kind());
+    let message = format!(
+        "the service {} is {kind}, which does not say what it is: write {name}: {{file: PATH}}, or dns, url or kubernetes instead of file",
+        quote(service.name)
+    );
+    reader.error(service.node.position, message);
 }
 
 fn source(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) -> Option<Source> {
@@ -187,6 +201,22 @@ mod tests {
                 bad(&format!("services: {{{name}: {{file: x}}}}")),
                 format!(
                     "c.yml:1:12: the name of this service {wrong}: write 1 to 255 bytes without control characters"
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn a_service_that_is_a_bare_value_gives_one_error_that_says_how_to_name_its_kind() {
+        for (value, kind) in [
+            ("web.txt", "text"),
+            ("'https://me:hunter2@h/'", "text"),
+            ("[web.txt]", "a list"),
+        ] {
+            assert_eq!(
+                bad(&format!("services: {{web: {value}}}")),
+                format!(
+                    "c.yml:1:17: the service \"web\" is {kind}, which does not say what it is: write web: {{file: PATH}}, or dns, url or kubernetes instead of file"
                 )
             );
         }

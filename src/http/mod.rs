@@ -3,6 +3,7 @@
 //! The guard ([`guard`], [`body`]) reads and vets every request before anything else sees it. A list
 //! goes out as ready bytes ([`answer`]); everything else goes through async-h1 ([`codec`]).
 
+mod about;
 pub mod answer;
 pub mod body;
 pub mod codec;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::about::{About, LONGEST_NAME};
 use super::answer::{self, Asked, Fate};
 use super::head::{Head, Method};
 use super::outgoing::Outgoing;
@@ -12,9 +13,6 @@ use super::{codec, errand};
 use crate::service::Listed;
 use crate::wording::shorten;
 
-/// No service has a longer name, in bytes.
-const LONGEST_NAME: usize = 255;
-
 /// What is to be done for a request, and how the answer is to be sent.
 pub(super) struct Request {
     work: Work,
@@ -22,8 +20,8 @@ pub(super) struct Request {
     /// Whether it asks by HEAD, so that no body follows.
     pub(super) head_only: bool,
     fate: Fate,
-    /// What it asks for, for the log; made only when that tells of requests.
-    about: Option<Box<str>>,
+    /// What it asks for, for a log that tells of requests.
+    about: Option<About>,
 }
 
 enum Work {
@@ -41,8 +39,12 @@ enum Work {
 
 impl Request {
     /// Keeps of a request what its answer needs.
-    pub(super) fn new(head: &Head<'_>, routed: Result<Route<'_>, Refusal>, fate: Fate) -> Self {
-        let about = log::log_enabled!(log::Level::Debug).then(|| describe(head, &routed).into());
+    pub(super) fn new(
+        head: &Head<'_>,
+        routed: Result<Route<'_>, Refusal>,
+        about: Option<About>,
+        fate: Fate,
+    ) -> Self {
         let work = match routed {
             Ok(Route::Services { name, named }) => Work::List {
                 name: name.into(),
@@ -84,7 +86,10 @@ impl Request {
             fate,
             about,
         } = self;
-        let about = about.as_deref().unwrap_or("no request");
+        let tell = |status| match &about {
+            Some(about) => about.tell(status),
+            None => log::debug!("no request: {status}"),
+        };
         let result = match work {
             Work::List {
                 name,
@@ -100,7 +105,7 @@ impl Request {
                     };
                     let status = asked.status(&listed.value);
                     shared.counts.add(handler, status);
-                    log::debug!("{about}: {status}");
+                    tell(status);
                     return (send_list(&listed, asked, shared), fate);
                 }
                 Err(refusal) => Err(refusal),
@@ -110,23 +115,15 @@ impl Request {
         };
         let closes = shared.phase.is_closing() || result.as_ref().is_err_and(Refusal::closes);
         let response = result.unwrap_or_else(|refusal| refusal.response());
-        shared.counts.add(handler, response.status().into());
-        log::debug!("{about}: {}", response.status());
+        let status = response.status().into();
+        shared.counts.add(handler, status);
+        tell(status);
         let fate = fate.unless(closes);
         (
             Outgoing::whole(codec::bytes(response, head_only, fate).await),
             fate,
         )
     }
-}
-
-/// A request in the words of the log: no query, since that could hold a secret.
-pub(super) fn describe(head: &Head<'_>, routed: &Result<Route<'_>, Refusal>) -> String {
-    let service = match routed {
-        Ok(Route::Services { name, .. }) => format!(" of {}", shorten(name, LONGEST_NAME)),
-        _ => String::new(),
-    };
-    format!("{} {}{service}", head.method, head.path)
 }
 
 /// The list of a service, fresh or standing in.

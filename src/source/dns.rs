@@ -117,6 +117,10 @@ impl Reader for DnsReader {
             found.map_err(|failure| failure.of(format_args!("dns {}", self.settings.name)))
         })
     }
+
+    fn notices(&self) -> Vec<String> {
+        self.left_out.notices()
+    }
 }
 
 fn endpoint(ip: &IpAddr, port: NonZeroU16, weight: u32) -> Endpoint {

@@ -150,7 +150,9 @@ fn read_text(path: &Path, max_size: u64) -> Result<String, Failure> {
 fn advise(error: &Unreadable, max_size: u64) -> String {
     match error {
         Unreadable::TooLarge => {
-            format!("{error}; it may have {max_size} bytes: shorten it, or raise max_size")
+            format!(
+                "{error}; the limit is {max_size} bytes (max_size): shorten it, or raise the limit"
+            )
         }
         Unreadable::Restless => format!("{error}; write a new file and rename it over the old one"),
         Unreadable::NotRegular(_) => format!("{error}; correct its path"),

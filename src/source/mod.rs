@@ -31,6 +31,11 @@ pub type Reading<'a> = Pin<Box<dyn Future<Output = Found> + Send + 'a>>;
 pub trait Reader: Send + Sync {
     /// Reads the whole list within the source's own time. Endpoints without a port get `default_port`.
     fn read(&self, default_port: NonZeroU16) -> Reading<'_>;
+
+    /// What the last read has shown that is worth a line of the log, beside its outcome; each is given once.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What sources share that are built together.

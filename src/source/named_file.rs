@@ -22,7 +22,7 @@ pub(super) fn about(key: &str, path: &Path, wrong: &str) -> String {
 
 fn advise(error: &Unreadable, largest: u64) -> String {
     match error {
-        Unreadable::TooLarge => format!("{error}; it may have {} KiB", largest >> 10),
+        Unreadable::TooLarge => format!("{error}; the limit is {} KiB: shorten it", largest >> 10),
         Unreadable::Restless => format!("{error}; write a new file and rename it over the old one"),
         Unreadable::NotRegular(_) => format!("{error}; correct its path"),
         _ if error.is_missing() => format!("{error}; create it, or correct its path"),

@@ -63,7 +63,7 @@ impl Reader<'_> {
             entries,
             meant,
             strange: entries.iter().any(|entry| unknown(&entry)),
-            broken: field.node.value == Value::Broken,
+            broken: !matches!(field.node.value, Value::Null | Value::Mapping(_)),
         }
     }
 

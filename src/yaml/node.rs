@@ -56,7 +56,7 @@ impl Node {
     }
 
     /// What kind of value it is, for messages.
-    pub(super) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Broken | Value::Null => "nothing",
             Value::Plain(_) | Value::Quoted(_) => "text",

@@ -53,6 +53,9 @@ fn syntax(text: &str, error: &ScanError) -> Broken {
     if matches!(error.kind(), ErrorKind::RecursionLimitExceeded) {
         return too_deep(position);
     }
+    if is_about_tab(error.kind()) {
+        return indented_by_tab(text, position);
+    }
     let line = text.lines().nth(position.line as usize - 1);
     let right = match line.is_some_and(holds_bracketed_address) {
         true => "; put an address that begins with [ in quotes",
@@ -60,6 +63,31 @@ fn syntax(text: &str, error: &ScanError) -> Broken {
     };
     let message = format!("this is not YAML: {}{right}", error.info());
     Broken(position, message)
+}
+
+fn is_about_tab(kind: &ErrorKind) -> bool {
+    use ErrorKind::*;
+    matches!(
+        kind,
+        TabNotAllowed
+            | TabInBlockIndentation
+            | TabAtBlockScalarStart
+            | TabInIndentation
+            | TabInPlainScalar
+    )
+}
+
+/// `position` may be before the line of the tab.
+fn indented_by_tab(text: &str, mut position: Position) -> Broken {
+    let is_indented =
+        |line: &str| line.trim_start_matches(' ').starts_with('\t') && !line.trim().is_empty();
+    let mut lines = (position.line..).zip(text.lines().skip(position.line as usize - 1));
+    if let Some((line, indented)) = lines.find(|(_, line)| is_indented(line)) {
+        position = Position::of(indented.as_bytes(), indented.find('\t').unwrap_or_default());
+        position.line = line;
+    }
+    let message = "this is not YAML: a tab is no indentation: indent with blanks, not with tabs";
+    Broken(position, message.into())
 }
 
 /// Whether the value of a line is an address as `[::1]:8080`, which YAML takes for a list and more.

@@ -5,13 +5,14 @@ use std::time::Instant;
 use rustix::net::RecvFlags;
 
 use super::{Connection, is_passing};
+use crate::http::about::About;
 use crate::http::answer::{self, Asked, Date, Fate};
 use crate::http::body::{Body, Framing};
 use crate::http::guard;
 use crate::http::head::{Expectation, Head, Method};
 use crate::http::outgoing::{self, Outgoing};
 use crate::http::refusal::Refusal;
-use crate::http::request::{Request, describe};
+use crate::http::request::Request;
 use crate::http::route::{Handler, Route, route};
 use crate::http::seats::Wait;
 use crate::http::shared::Scratch;
@@ -165,7 +166,9 @@ impl Connection {
                 };
                 let status = asked.status(&listed.value);
                 self.shared.counts.add(Handler::Services, status);
-                log::debug!("{}: {status}, kept", describe(&head, &routed));
+                if let Some(about) = self.about(&head, &routed) {
+                    about.tell(format_args!("{status}, kept"));
+                }
                 match self.answer_at_once(asked, &listed, desk) {
                     Turn::Read => continue,
                     turn => return turn,
@@ -176,12 +179,13 @@ impl Connection {
                 let head_only = head.method == Method::Head;
                 return Turn::Work(Request::refused(Refusal::Expectation, head_only));
             }
+            let about = self.about(&head, &routed);
             let (body, expects) = (
                 Body::new(head.framing),
                 head.expectation == Expectation::Continue,
             );
             self.begun = Some(Begun {
-                request: Request::new(&head, routed, fate),
+                request: Request::new(&head, routed, about, fate),
                 body,
                 expects,
             });
@@ -209,6 +213,10 @@ impl Connection {
         let expects = std::mem::take(&mut begun.expects);
         self.begun = Some(begun);
         if expects { Turn::Continue } else { Turn::Read }
+    }
+
+    fn about(&self, head: &Head<'_>, routed: &Result<Route<'_>, Refusal>) -> Option<About> {
+        About::new(head, routed, &self.shared.catalog)
     }
 
     fn fate(&self, head: &Head<'_>) -> Fate {

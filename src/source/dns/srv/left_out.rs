@@ -1,9 +1,7 @@
-//! What the log has told of targets that are left out.
+//! What the log is told of targets that are left out.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-
-use log::info;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::targets::Reason;
 use crate::dns::{Name, to_text};
@@ -15,7 +13,14 @@ const MOST: usize = 10;
 /// The targets that are left out, so that the log tells of each once when that begins and once when it
 /// ends. No answer depends on it.
 #[derive(Default)]
-pub(in crate::source::dns) struct LeftOut(Mutex<BTreeMap<String, Reason>>);
+pub(in crate::source::dns) struct LeftOut(Mutex<Told>);
+
+#[derive(Default)]
+struct Told {
+    missing: BTreeMap<String, Reason>,
+    /// What the log does not tell yet of the last read.
+    notices: Vec<String>,
+}
 
 impl LeftOut {
     /// Tells that there is nothing any more to be left out.
@@ -25,23 +30,36 @@ impl LeftOut {
 
     /// Tells what has changed since the last read of the name.
     pub(super) fn tell(&self, name: &Name, missing: BTreeMap<String, Reason>) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told();
         let begun = missing
             .iter()
-            .filter(|(target, _)| !told.contains_key(*target));
+            .filter(|(target, _)| !told.missing.contains_key(*target));
         let begun: Vec<String> = begun
             .map(|(target, reason)| format!("{target}, which {reason}"))
             .collect();
-        let ended = told.keys().filter(|target| !missing.contains_key(*target));
+        let ended = told
+            .missing
+            .keys()
+            .filter(|target| !missing.contains_key(*target));
         let ended: Vec<String> = ended.cloned().collect();
         let name = to_text(name);
+        let mut notices = Vec::new();
         if !begun.is_empty() {
-            info!("dns {name}: leaves out {}", list(&begun));
+            notices.push(format!("dns {name}: leaves out {}", list(&begun)));
         }
         if !ended.is_empty() {
-            info!("dns {name}: no longer leaves out {}", list(&ended));
+            notices.push(format!("dns {name}: no longer leaves out {}", list(&ended)));
         }
-        *told = missing;
+        *told = Told { missing, notices };
+    }
+
+    /// What the log is to be told, once.
+    pub(in crate::source::dns) fn notices(&self) -> Vec<String> {
+        std::mem::take(&mut self.told().notices)
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
