@@ -100,7 +100,8 @@ impl Pages<'_> {
             max_size: MOST_BYTES - progress.bytes,
             max_redirects: 0,
         };
-        ready.client.get(&request).await.map_err(told)
+        let answer = ready.client.get(&request).await;
+        answer.map_err(|failure| told(failure, self.cluster.is_of_a_pod()))
     }
 
     /// A page that goes on with a list names no `resourceVersion`: it is that of the list.
@@ -159,6 +160,23 @@ fn take(progress: Progress, body: Vec<u8>) -> Result<Step, Failure> {
     })
 }
 
+/// What a pod is told, which has no keys.
+const OF_A_POD: [(&str, &str); 4] = [
+    (
+        "name its authority with ca_file",
+        "ca.crt of the service account does not hold the authority of the API server",
+    ),
+    ("correct ca_file", "correct ca.crt of the service account"),
+    (
+        "correct the url, or set server_name",
+        "see whether KUBERNETES_SERVICE_HOST is that of the API server",
+    ),
+    (
+        "set cert_file and key_file",
+        "name a kubeconfig that has one with kubeconfig",
+    ),
+];
+
 /// The client speaks of the keys of the url source.
 const KEYS: [(&str, &str); 4] = [
     (
@@ -170,12 +188,13 @@ const KEYS: [(&str, &str); 4] = [
     ("the url", "the server"),
 ];
 
-fn told(failure: client::Failure) -> Failure {
+fn told(failure: client::Failure, is_in_pod: bool) -> Failure {
     let mut reason = failure.reason;
     match failure.kind {
         Kind::TimedOut => return Failure::TimedOut(reason.into()),
         Kind::Tls => {
-            for (key, other) in KEYS {
+            let of_a_pod = OF_A_POD.iter().filter(|_| is_in_pod);
+            for (key, other) in of_a_pod.chain(&KEYS) {
                 reason = reason.replace(key, other);
             }
         }

@@ -47,8 +47,12 @@ impl KubernetesReader {
         let settings = &self.settings;
         let cluster = self.cluster.as_ref();
         let cluster = cluster.map_err(|why| Failure::Unreadable(why.clone()))?;
+        let unreadable = |why: String| Failure::Unreadable(why.into());
         let ready = cluster.ready(begun + settings.timeout).await?;
-        let namespace = settings.namespace.clone().or(ready.namespace.clone());
+        let namespace = match &settings.namespace {
+            Some(namespace) => Some(namespace.clone()),
+            None => ready.namespace.clone().map_err(unreadable)?,
+        };
         let pages = Pages {
             cluster,
             namespace: namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE),
