@@ -6,11 +6,13 @@ mod context;
 mod fields;
 mod keys;
 mod kubeconfig;
+mod large;
 mod pages;
 mod place;
 mod pod;
 mod read;
 mod refusal;
+mod sent;
 mod user;
 
 use std::fmt;

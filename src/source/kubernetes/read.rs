@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::Kubernetes;
 use super::cluster::{Cluster, Clusters};
@@ -20,6 +21,8 @@ pub struct KubernetesReader {
     settings: Kubernetes,
     /// Or why there is none, and what to do.
     cluster: Result<Arc<Cluster>, Arc<str>>,
+    /// Whether its pages are large, as far as is known: it spares asking twice.
+    is_large: AtomicBool,
 }
 
 impl KubernetesReader {
@@ -39,7 +42,11 @@ impl KubernetesReader {
             }
             Place::Nowhere(why) => Err(why.into()),
         };
-        Ok(Self { settings, cluster })
+        Ok(Self {
+            settings,
+            cluster,
+            is_large: AtomicBool::new(false),
+        })
     }
 
     async fn read_whole(&self, default_port: NonZeroU16) -> Found {
@@ -62,6 +69,7 @@ impl KubernetesReader {
                 family: settings.family,
                 default_port,
             },
+            is_large: &self.is_large,
             begun,
             timeout: settings.timeout,
         };
