@@ -1,6 +1,7 @@
 //! Kubeconfig files: what of them is used, what is refused, and where the errors stand.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -53,6 +54,73 @@ fn a_user_has_a_token_a_file_of_one_or_a_password() {
         let setup = Setup::services(WEB).file("kube.yml", cluster.kubeconfig(user));
         is_read(&setup.file("token", "hunter2\r\n").start());
     }
+}
+
+#[test]
+fn whoever_acts_as_nobody_else_is_read_and_whoever_does_is_refused() {
+    let cluster = guarded("Bearer hunter2");
+    let user = "{token: hunter2, as: \"\", as-uid: null, as-groups: [], as-user-extra: {}}";
+    is_read(
+        &Setup::services(WEB)
+            .file("kube.yml", cluster.kubeconfig(user))
+            .start(),
+    );
+    for other in ["as-uid: \"0\"", "as-groups: [a]", "as-user-extra: {a: [b]}"] {
+        let user = format!("{{token: hunter2, {other}}}");
+        let (code, says) = check(WEB.trim_end(), &cluster.kubeconfig(&user));
+        assert_eq!(code, Some(1), "{other}");
+        assert_says(&says, &["its user acts as another user (as)"]);
+    }
+}
+
+#[test]
+fn blanks_around_the_server_are_no_part_of_it() {
+    let cluster = guarded("Bearer hunter2");
+    let url = cluster.peer.url("");
+    let kubeconfig = cluster.kubeconfig("{token: hunter2}");
+    for server in [format!(" {url}"), format!("{url} "), format!("{url}/\\t ")] {
+        let kubeconfig = kubeconfig.replace(&format!("\"{url}\""), &format!("\"{server}\""));
+        assert!(kubeconfig.contains(&server));
+        is_read(&Setup::services(WEB).file("kube.yml", kubeconfig).start());
+    }
+}
+
+#[test]
+fn a_merge_key_is_refused_at_its_place() {
+    let cluster = guarded("Bearer hunter2");
+    for (user, place) in [
+        ("{<<: *secret}", "KUBE:10:10"),
+        ("{\"<<\": {token: hunter2}}", "KUBE:10:10"),
+    ] {
+        let kubeconfig = cluster
+            .kubeconfig(user)
+            .replace("preferences: {}", "preferences: &secret {token: hunter2}");
+        let (code, says) = check(WEB.trim_end(), &kubeconfig);
+        assert_eq!(code, Some(1), "{says}");
+        let words = format!(
+            "{place}: a merge key (<<) has no meaning here: write out the keys that it merges\n"
+        );
+        assert!(says.ends_with(&words), "{says}");
+    }
+}
+
+#[test]
+fn ten_times_the_contexts_take_about_ten_times_as_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let services = "services: {web: {kubernetes: {service: web, kubeconfig: kube.yml}}}";
+    let took = |count: usize| {
+        let mut text = "current-context: c7\nclusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\ncontexts:\n".to_owned();
+        for number in 0..count {
+            text += &format!("- {{name: c{number}, context: {{cluster: c}}}}\n");
+        }
+        write_at_rest(&folder.path().join("kube.yml"), text);
+        let begun = Instant::now();
+        build(services, &folder.path().join("c.yml")).unwrap();
+        begun.elapsed()
+    };
+    let few = took(8000).max(Duration::from_millis(1));
+    let many = took(80_000);
+    assert!(many < 20 * few, "{few:?}, {many:?}");
 }
 
 #[test]
@@ -368,7 +436,7 @@ fn a_context_that_is_not_there_is_an_error_at_its_own_place() {
         check(services, kubeconfig),
         (
             Some(1),
-            "FILE:3:12: kubeconfig KUBE: there is no context \"ther\"; it has there, here\n".into()
+            "FILE:3:12: kubeconfig KUBE: there is no context \"ther\"; it has here, there\n".into()
         )
     );
     let (code, says) = check("web: {kubernetes: {service: web, context: a}}", "");

@@ -1,13 +1,17 @@
 //! The ready endpoints of a Service: what is asked for, page by page, and what an answer means that is no list.
 
 use std::fs;
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use crate::support::cluster::{Cluster, list, page, slice, status};
 use crate::support::peer::answer;
-use crate::support::{PATIENCE, Reply, assert_says, endpoints, only};
+use crate::support::{PATIENCE, Reply, Setup, assert_says, endpoints, only};
 
 const WEB: &str = "web: {kubernetes: {service: web, kubeconfig: kube.yml}, cache_ttl: 0s}\n";
 
@@ -30,7 +34,7 @@ fn the_slices_of_a_service_are_asked_for_from_the_cache_of_the_api_server() {
         [
             "GET /apis/discovery.k8s.io/v1/namespaces/shop/endpointslices?labelSelector=kubernetes.io/service-name%3Dweb&limit=500&resourceVersion=0 HTTP/1.1",
             "accept-encoding: gzip",
-            "accept: */*",
+            "accept: application/json",
             "authorization: Bearer hunter2",
             &format!("host: {}", cluster.peer.address),
             concat!("user-agent: vigie/", env!("CARGO_PKG_VERSION")),
@@ -164,7 +168,11 @@ fn a_list_that_the_server_forgets_between_two_pages_is_read_again_once() {
         });
         let answer = cluster.setup(WEB).start().list("web");
         assert_eq!(answer.status, 502);
-        assert_says(&answer.error(), &["410 Gone", "forgot the list"]);
+        let words = match first {
+            true => "it says so of the first page; see whether it is an API server",
+            false => "it forgot the list while the pages were read; ask again",
+        };
+        assert_says(&answer.error(), &[&format!("410 Gone: {words}")]);
         assert_eq!(cluster.peer.requests().len(), requests);
     }
 }
@@ -262,6 +270,111 @@ fn what_is_no_list_is_told_in_words_and_never_in_those_of_the_server() {
         "{}",
         vigie.log.text()
     );
+}
+
+/// Lists that hold this in each place whose text a failure may show.
+fn echoes(secret: &str) -> Vec<String> {
+    let secret = secret.replace('\\', "\\\\").replace('"', "\\\"");
+    let items = |item: &str| format!(r#"{{"items":[{item}]}}"#);
+    vec![
+        format!(r#"{{"kind":"{secret}"}}"#),
+        format!(r#"{{"kind":"xx{}"}}"#, secret.replacen('h', "\\u0068", 1)),
+        items(&format!(r#"{{"addressType":"{secret}"}}"#)),
+        items(&format!(r#"{{"metadata":{{"name":"{secret}"}}}}"#)),
+        items(&format!(
+            r#"{{"addressType":"IPv4","endpoints":[{{"addresses":["{secret}"]}}]}}"#
+        )),
+        items(&format!(
+            r#"{{"addressType":"IPv4","ports":[{{"name":"{secret}"}},{{"name":"b"}}]}}"#
+        )),
+        items(&format!(
+            r#"{{"addressType":"IPv4","ports":[{{"name":"{secret}","port":1}},{{"name":"{secret}"}}]}}"#
+        )),
+    ]
+}
+
+#[test]
+fn a_server_that_echoes_a_secret_gets_it_into_no_message() {
+    let long = "hunter2.".to_owned() + &"abcdefghijklmnopqrstuvwxyz0123456789".repeat(20);
+    for (user, secret, shown) in [
+        ("{token: hunter2}", "hunter2", "hunter"),
+        ("{token: hunter2}", "Bearer hunter2", "hunter"),
+        ("{token: 'hunter2\"x\\y'}", "hunter2\"x\\y", "hunter"),
+        (&format!("{{token: {long}}}"), &long, "hunter2."),
+        (
+            "{username: me, password: hunter2}",
+            "Basic bWU6aHVudGVyMg==",
+            "bWU6",
+        ),
+        ("{username: me, password: hunter2}", "me:hunter2", "hunter"),
+        ("{username: me, password: hunter2}", "hunter2", "hunter"),
+    ] {
+        let replies = Mutex::new(echoes(secret).into_iter());
+        let count = echoes(secret).len();
+        let cluster = Cluster::start(move |_| {
+            let body = replies.lock().unwrap().next().unwrap();
+            Reply::Keep(answer("200 OK", "Content-Type: application/json\r\n", body))
+        });
+        let setup = Setup::services(WEB).file("kube.yml", cluster.kubeconfig(user));
+        let vigie = setup.top("log: {level: trace}").start();
+        for _ in 0..count {
+            let answer = vigie.list("web");
+            assert_eq!(answer.status, 502);
+            assert!(!answer.error().contains(shown), "{}", answer.error());
+            assert_says(&answer.error(), &["(secret)"]);
+        }
+        assert!(!vigie.log.text().contains(shown), "{}", vigie.log.text());
+    }
+}
+
+#[test]
+fn a_continue_token_that_fits_into_no_url_is_told_as_such() {
+    let cluster = Cluster::start(|_| page(&[slice(&["10.0.0.1"])], &"a".repeat(70_000)));
+    let answer = cluster.setup(WEB).start().list("web");
+    assert_eq!(answer.status, 502);
+    assert_says(
+        &answer.error(),
+        &["kubernetes shop/web: the server's continue token is too long"],
+    );
+}
+
+#[test]
+fn what_says_that_it_is_no_json_is_no_list() {
+    let types = [
+        ("text/html; charset=utf-8", Some("text/html")),
+        ("TEXT/plain", Some("TEXT/plain")),
+        ("application/jsonp", Some("application/jsonp")),
+        (
+            "application/vnd.kubernetes.protobuf",
+            Some("application/vnd.kubernetes.protobuf"),
+        ),
+        ("Bearer hunter2", Some("Bearer (secret)")),
+        ("application/json", None),
+        ("Application/JSON;charset=utf-8", None),
+        ("", None),
+    ];
+    let next = AtomicUsize::new(0);
+    let cluster = Cluster::start(move |_| {
+        let (name, _) = types[next.fetch_add(1, Ordering::Relaxed)];
+        let body = format!(r#"{{"items":[{}]}}"#, slice(&["10.0.0.1"]));
+        Reply::Keep(answer("200 OK", &format!("Content-Type: {name}\r\n"), body))
+    });
+    let vigie = cluster.setup(WEB).start();
+    for (name, shown) in types {
+        let answer = vigie.list("web");
+        match shown {
+            None => assert_eq!(answer.status, 200, "{name}"),
+            Some(shown) => assert_eq!(
+                (answer.status, answer.error()),
+                (
+                    502,
+                    format!(
+                        "service web: kubernetes shop/web: the server gave {shown}, no JSON; correct the address of the API server"
+                    )
+                )
+            ),
+        }
+    }
 }
 
 #[test]
@@ -366,7 +479,7 @@ fn a_list_of_20_000_endpoints_takes_60_mib_at_most() {
 }
 
 #[test]
-fn a_list_beyond_64_mib_is_refused() {
+fn a_list_beyond_32_mib_is_refused() {
     let endless = AtomicUsize::new(0);
     let cluster = Cluster::start(move |_| {
         let slices = [(); 300].map(|()| long_slice(endless.fetch_add(1, Ordering::Relaxed)));
@@ -375,7 +488,99 @@ fn a_list_beyond_64_mib_is_refused() {
     let web = "web: {kubernetes: {service: web, kubeconfig: kube.yml, timeout: 1m}}";
     let answer = cluster.setup(web).start().list("web");
     assert_eq!(answer.status, 502);
-    assert_says(&answer.error(), &["the slices have more than 64 MiB"]);
+    assert_says(&answer.error(), &["the slices have more than 32 MiB"]);
+}
+
+/// A list of one endpoint that has so many bytes, most of them blanks.
+fn padded(size: usize) -> String {
+    let list = format!(r#"{{"items":[{}]}}"#, slice(&["10.0.0.1"]));
+    let blanks = " ".repeat(size - list.len());
+    list + &blanks
+}
+
+#[test]
+fn ten_large_lists_at_once_take_120_mib_at_most() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(padded(32 << 20).as_bytes()).unwrap();
+    let list = answer(
+        "200 OK",
+        "Content-Encoding: gzip\r\n",
+        encoder.finish().unwrap(),
+    );
+    let cluster = Cluster::start(move |_| Reply::Keep(list.clone()));
+    let service = |number: usize| {
+        format!(
+            "s{number}: {{kubernetes: {{service: s{number}, kubeconfig: kube.yml, timeout: 2m}}, cache_ttl: 0s}}\n"
+        )
+    };
+    let services: String = (0..10).map(service).collect();
+    let vigie = cluster.setup(&services).start();
+    for _ in 0..2 {
+        thread::scope(|scope| {
+            for number in 0..10 {
+                let vigie = &vigie;
+                let read = move || vigie.list(&format!("s{number}")).status;
+                scope.spawn(move || assert_eq!(read(), 200));
+            }
+        });
+    }
+    let peak = vigie.status("VmHWM");
+    let kib: usize = peak.trim_end_matches(" kB").parse().unwrap();
+    assert!(kib <= 120 << 10, "{peak}");
+}
+
+#[test]
+fn large_lists_wait_for_each_other_and_small_ones_for_none() {
+    let (begun, has_begun) = mpsc::channel();
+    let begun = Mutex::new(begun);
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let asked_of = Mutex::new(Vec::new());
+    let cluster = Cluster::start(move |asked| {
+        let name = asked.query("labelSelector").unwrap();
+        if name.ends_with("=small") {
+            return list(&["10.0.0.1"]);
+        }
+        let is_again = {
+            let mut asked_of = asked_of.lock().unwrap();
+            asked_of.push(name.clone());
+            asked_of.iter().filter(|known| **known == name).count() > 1
+        };
+        if is_again {
+            begun.lock().unwrap().send(()).unwrap();
+            wait.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        }
+        Reply::Keep(answer("200 OK", "", padded(5 << 20)))
+    });
+    let service = |name: &str, timeout: &str| {
+        format!(
+            "{name}: {{kubernetes: {{service: {name}, kubeconfig: kube.yml, timeout: {timeout}}}, cache_ttl: 0s}}\n"
+        )
+    };
+    let services = service("a", "1m") + &service("b", "1m") + &service("late", "1s");
+    let vigie = cluster.setup(&(services + &service("small", "5s"))).start();
+    thread::scope(|scope| {
+        let large = ["a", "b"].map(|name| {
+            let vigie = &vigie;
+            scope.spawn(move || vigie.list(name).status)
+        });
+        for _ in 0..2 {
+            has_begun.recv_timeout(PATIENCE).unwrap();
+        }
+        let late = vigie.list("late");
+        assert_eq!(late.status, 504);
+        assert_says(
+            &late.error(),
+            &["kubernetes shop/late: waiting for other large lists to be read: not done within 1s"],
+        );
+        assert_eq!(vigie.list("small").status, 200);
+        for _ in 0..2 {
+            go.send(()).unwrap();
+        }
+        for large in large {
+            assert_eq!(large.join().unwrap(), 200);
+        }
+    });
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn guarded(token: &'static str) -> (Cluster, Arc<Mutex<&'static str>>) {
 fn pod(cluster: &Cluster, token: &str) -> Pod {
     let pod = Pod::new();
     pod.write("token", token);
-    pod.write("ca.crt", &cluster.authority.pem());
+    pod.write("ca.crt", cluster.authority.pem());
     pod.write("namespace", "mine");
     pod
 }
@@ -82,7 +82,7 @@ fn a_401_reads_the_token_at_once_and_tries_once_more() {
         }
     });
     pod.write("token", "hunter2");
-    pod.write("ca.crt", &cluster.authority.pem());
+    pod.write("ca.crt", cluster.authority.pem());
     let Some(setup) = pod.setup("a 401 reads the token", &cluster.peer, WEB) else {
         return;
     };
@@ -99,7 +99,7 @@ fn a_401_reads_the_token_at_once_and_tries_once_more() {
 
     let (cluster, _) = guarded("another");
     let answer = pod.setup("a second 401 is told", &cluster.peer, WEB);
-    pod.write("ca.crt", &cluster.authority.pem());
+    pod.write("ca.crt", cluster.authority.pem());
     let vigie = answer.unwrap().top("log: {level: trace}").start();
     let answer = vigie.list("web");
     assert_eq!(answer.status, 502);
@@ -151,16 +151,16 @@ fn what_cannot_be_read_for_a_moment_is_as_it_was() {
 fn a_new_authority_is_believed_without_a_reload() {
     let (cluster, _) = guarded("hunter2");
     let pod = pod(&cluster, "hunter2");
-    pod.write("ca.crt", &Authority::new().pem());
+    pod.write("ca.crt", Authority::new().pem());
     let Some(setup) = pod.setup("a new authority", &cluster.peer, WEB) else {
         return;
     };
     let vigie = setup.start();
     let answer = vigie.list("web");
     assert_eq!(answer.status, 502);
-    let words = "TLS: the server's certificate is signed by an unknown authority; name its authority with certificate-authority";
+    let words = "TLS: the server's certificate is signed by an unknown authority; ca.crt of the service account does not hold the authority of the API server";
     assert_says(&answer.error(), &["kubernetes web: ", words]);
-    pod.write("ca.crt", &cluster.authority.pem());
+    pod.write("ca.crt", cluster.authority.pem());
     assert_eq!(vigie.list("web").status, 200);
 }
 
@@ -188,7 +188,37 @@ fn credentials_that_are_missing_fail_the_service_alone_and_only_when_it_is_asked
     says("token", "it is empty");
     pod.write("token", "hunter2");
     says("ca.crt", "No such file or directory");
-    pod.write("ca.crt", &cluster.authority.pem());
+    pod.write("ca.crt", cluster.authority.pem());
+    assert_eq!(vigie.list("web").status, 200);
+}
+
+#[test]
+fn a_bad_namespace_of_the_pod_fails_only_the_services_that_name_none() {
+    let (cluster, _) = guarded("hunter2");
+    let pod = pod(&cluster, "hunter2");
+    let services = format!("{WEB}other: {{kubernetes: other/web, cache_ttl: 0s}}");
+    let Some(setup) = pod.setup("a bad namespace", &cluster.peer, &services) else {
+        return;
+    };
+    let vigie = setup.start();
+    let is_told = || {
+        let other = vigie.list("other");
+        assert_eq!(other.summary(), (200, only("10.0.0.1").as_str()));
+        let web = vigie.list("web");
+        assert_eq!(web.status, 502);
+        let words = format!("kubernetes web: namespace {FOLDER}/namespace: ");
+        assert_says(&web.error(), &[&words]);
+    };
+    let too_large = vec![b'a'; (1 << 20) + 1];
+    for bad in [&b""[..], b"No Namespace", b"\xff\xfe", &too_large] {
+        pod.write("namespace", bad);
+        is_told();
+    }
+    pod.remove("namespace");
+    std::fs::create_dir(pod.path("namespace")).unwrap();
+    is_told();
+    std::fs::remove_dir(pod.path("namespace")).unwrap();
+    pod.write("namespace", "mine");
     assert_eq!(vigie.list("web").status, 200);
 }
 

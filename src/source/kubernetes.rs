@@ -7,11 +7,13 @@ mod fields;
 mod insecure;
 mod keys;
 mod kubeconfig;
+mod large;
 mod pages;
 mod place;
 mod pod;
 mod read;
 mod refusal;
+mod sent;
 mod user;
 
 use std::fmt;

@@ -121,7 +121,7 @@ impl Pod {
     }
 
     /// Writes a file, as if a minute ago.
-    pub(crate) fn write(&self, name: &str, content: &str) {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let new = self.path(".new");
         write_at_rest(&new, content);
         std::fs::rename(new, self.path(name)).unwrap();

@@ -66,7 +66,7 @@ fn server(cluster: &Cluster) -> Result<String, String> {
     if cluster.proxy_url.is_some() {
         return Err("its cluster has a proxy-url, and Vigie uses no proxy: remove it".into());
     }
-    let server = cluster.server.as_deref().unwrap_or_default();
+    let server = cluster.server.as_deref().unwrap_or_default().trim();
     match Target::parse(server) {
         Ok((_, None)) if !server.contains(['?', '#']) => Ok(server.trim_end_matches('/').into()),
         _ => Err("its cluster has no server that can be used: write https://HOST:PORT".into()),

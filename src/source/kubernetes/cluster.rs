@@ -28,14 +28,16 @@ pub(super) struct Cluster {
     last: Mutex<Last>,
 }
 
+/// The namespace of a pod, if it is told, or why it cannot be read.
+pub(super) type Namespace = Result<Option<Box<str>>, String>;
+
 /// What was read last, and holds as long as nothing newer can be read.
-#[derive(Default)]
 struct Last {
     token: Option<HeaderValue>,
     client: Option<Arc<Client>>,
     /// Those that the client believes, of a pod.
     authorities: Vec<u8>,
-    namespace: Option<Box<str>>,
+    namespace: Namespace,
 }
 
 /// What files say now, each what it has or why it cannot be read.
@@ -44,7 +46,7 @@ pub(super) struct News {
     /// Of a pod only.
     pub(super) authorities: Option<Result<Vec<u8>, String>>,
     /// Of a pod only.
-    pub(super) namespace: Option<Result<Option<Box<str>>, String>>,
+    pub(super) namespace: Option<Namespace>,
 }
 
 /// All that a request needs.
@@ -53,7 +55,8 @@ pub(super) struct Ready {
     pub(super) client: Arc<Client>,
     /// The value of `Authorization`.
     pub(super) token: Option<HeaderValue>,
-    pub(super) namespace: Option<Box<str>>,
+    /// For a service that names none.
+    pub(super) namespace: Namespace,
 }
 
 /// When there is something to go on with, files that hang are waited for so long, and half of the time at
@@ -88,7 +91,9 @@ impl Cluster {
             lane: Lane::default(),
             last: Mutex::new(Last {
                 token,
-                ..Last::default()
+                client: None,
+                authorities: Vec::new(),
+                namespace: Ok(None),
             }),
         }
     }
@@ -96,6 +101,11 @@ impl Cluster {
     /// Where its API is.
     pub(super) fn server(&self) -> &str {
         &self.access.server
+    }
+
+    /// Whether it is reached as a pod reaches its own.
+    pub(super) fn is_of_a_pod(&self) -> bool {
+        self.access.trust == Trust::Pod
     }
 
     /// Whether its credentials come from files that may change.
@@ -172,9 +182,8 @@ impl Cluster {
             (Err(reason), None) => return Err(reason),
         }
         match (news.namespace, &last.namespace) {
-            (Some(Ok(Some(namespace))), _) => last.namespace = Some(namespace),
-            (Some(Err(reason)), None) => return Err(reason),
-            _ => {}
+            (None, _) | (Some(Ok(None) | Err(_)), Ok(Some(_))) => {}
+            (Some(namespace), _) => last.namespace = namespace,
         }
         match news.authorities {
             None => self.connect(last),

@@ -1,7 +1,7 @@
 //! A context of a kubeconfig: it names a cluster and a user.
 
 use super::access::Access;
-use super::fields::{self, Kubeconfig, find};
+use super::fields::{self, Kubeconfig};
 use crate::slices::is_label;
 use crate::wording::{quote, shorten};
 use crate::yaml::{Placed, Position};
@@ -61,8 +61,8 @@ impl From<String> for Wrong {
 pub(super) fn choose(config: &Kubeconfig, named: Option<&str>) -> Result<Context, Wrong> {
     let name = named.or(config.current_context.as_deref());
     let name = name.ok_or_else(|| "it has no current-context; name one with context".to_owned())?;
-    let context = find(&config.contexts, name).ok_or_else(|| Wrong {
-        message: missing(name, config.contexts.iter().map(|known| &*known.name)),
+    let context = config.contexts.get(name).ok_or_else(|| Wrong {
+        message: missing(name, config.contexts.keys().map(|known| &**known)),
         is_about_context: true,
     })?;
     let used = used(config, context);
@@ -71,12 +71,15 @@ pub(super) fn choose(config: &Kubeconfig, named: Option<&str>) -> Result<Context
 
 fn used(config: &Kubeconfig, context: &fields::Context) -> Result<Context, String> {
     let cluster = context.cluster.as_deref();
-    let cluster = cluster.and_then(|name| find(&config.clusters, name));
+    let cluster = cluster.and_then(|name| config.clusters.get(name));
     let cluster = cluster.ok_or("it names a cluster that is not there")?;
     let nobody = fields::User::default();
     let user = match &context.user {
         None => &nobody,
-        Some(name) => find(&config.users, name).ok_or("it names a user that is not there")?,
+        Some(name) => config
+            .users
+            .get(name)
+            .ok_or("it names a user that is not there")?,
     };
     let namespace = context.namespace.as_deref();
     if namespace.is_some_and(|name| !is_label(name)) {

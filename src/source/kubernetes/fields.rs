@@ -1,5 +1,6 @@
 //! The fields of a kubeconfig that mean something here, read from our own YAML. Others are passed over.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::yaml::{Diagnostic, Entry, Field, Node, Reader, Value};
@@ -7,17 +8,14 @@ use crate::yaml::{Diagnostic, Entry, Field, Node, Reader, Value};
 /// What a kubeconfig holds, or several together.
 #[derive(Default)]
 pub(super) struct Kubeconfig {
-    pub(super) clusters: Vec<Named<Cluster>>,
-    pub(super) users: Vec<Named<User>>,
-    pub(super) contexts: Vec<Named<Context>>,
+    pub(super) clusters: Named<Cluster>,
+    pub(super) users: Named<User>,
+    pub(super) contexts: Named<Context>,
     pub(super) current_context: Option<String>,
 }
 
-/// A value and the name that others know it by.
-pub(super) struct Named<T> {
-    pub(super) name: String,
-    pub(super) value: T,
-}
+/// Values by the name that others know them by; of several with one name the first.
+pub(super) type Named<T> = BTreeMap<String, T>;
 
 /// Where an API server is, and whose certificate it has.
 #[derive(Default)]
@@ -91,18 +89,10 @@ impl Kubeconfig {
     }
 }
 
-fn add<T>(all: &mut Vec<Named<T>>, others: Vec<Named<T>>) {
-    for other in others {
-        if find(all, &other.name).is_none() {
-            all.push(other);
-        }
+fn add<T>(all: &mut Named<T>, others: impl IntoIterator<Item = (String, T)>) {
+    for (name, value) in others {
+        all.entry(name).or_insert(value);
     }
-}
-
-/// The first value of that name.
-pub(super) fn find<'a, T>(all: &'a [Named<T>], name: &str) -> Option<&'a T> {
-    let named = all.iter().find(|known| known.name == name);
-    named.map(|named| &named.value)
 }
 
 impl Cluster {
@@ -132,8 +122,17 @@ impl User {
             client_key_data: keys.text("client-key-data", reader),
             has_exec: keys.get("exec").is_some(),
             has_auth_provider: keys.get("auth-provider").is_some(),
-            acts_as_another: others.iter().any(|key| keys.get(key).is_some()),
+            acts_as_another: others.iter().any(|key| keys.get(key).is_some_and(holds)),
         }
+    }
+}
+
+/// Whether there is anything in a list or a mapping.
+fn holds(field: Field<'_>) -> bool {
+    match &field.node.value {
+        Value::Sequence(nodes) => !nodes.is_empty(),
+        Value::Mapping(entries) => !entries.is_empty(),
+        _ => true,
     }
 }
 
@@ -147,12 +146,21 @@ impl Context {
     }
 }
 
+/// Stands for the keys of another mapping, to readers of YAML 1.1.
+const MERGE: &str = "<<";
+
 /// The keys of a mapping; those without a value, or with an empty text, count as missing.
 struct Keys<'a>(&'a [Entry]);
 
 impl<'a> Keys<'a> {
     fn of(name: &'a str, node: &'a Node, reader: &mut Reader<'_>) -> Self {
-        Self(reader.entries(Field { name, node }))
+        let entries = reader.entries(Field { name, node });
+        for Entry { key, .. } in entries.iter().filter(|entry| *entry.key.text == *MERGE) {
+            let right = "write out the keys that it merges";
+            let message = format!("a merge key ({MERGE}) has no meaning here: {right}");
+            reader.error(key.position, message);
+        }
+        Self(entries)
     }
 
     fn get(&self, key: &'a str) -> Option<Field<'a>> {
@@ -190,13 +198,14 @@ impl<'a> Keys<'a> {
         inner: &'a str,
         read: fn(&Keys<'_>, &mut Reader<'_>) -> T,
         reader: &mut Reader<'_>,
-    ) -> Vec<Named<T>> {
+    ) -> Named<T> {
+        let mut all = Named::new();
         let Some(field) = self.get(key) else {
-            return Vec::new();
+            return all;
         };
         let Value::Sequence(nodes) = &field.node.value else {
             reader.wrong(field, "write a list");
-            return Vec::new();
+            return all;
         };
         let one = |node: &'a Node| {
             let keys = Keys::of(key, node, reader);
@@ -204,11 +213,9 @@ impl<'a> Keys<'a> {
                 let keys = Keys::of(inner, field.node, reader);
                 read(&keys, reader)
             });
-            Some(Named {
-                name: keys.text("name", reader)?,
-                value: value.unwrap_or_default(),
-            })
+            Some((keys.text("name", reader)?, value.unwrap_or_default()))
         };
-        nodes.iter().filter_map(one).collect()
+        add(&mut all, nodes.iter().filter_map(one));
+        all
     }
 }

@@ -1,14 +1,19 @@
 //! All pages of a list, or none.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::cluster::{Cluster, Ready};
+use super::large::{self, SMALL, Turn};
 use super::refusal;
+use super::sent::Sent;
 use crate::blocking;
-use crate::client::{self, Answer, HeaderMap, Kind, Request, StatusCode, Target, header};
+use crate::client::{
+    self, Answer, HeaderMap, HeaderValue, Kind, Request, StatusCode, Target, header,
+};
 use crate::endpoint::Endpoint;
 use crate::slices::{Gathered, Wanted};
 use crate::source::{Failure, Found};
@@ -17,8 +22,8 @@ use crate::source::{Failure, Found};
 const LIMIT: usize = 500;
 /// So many pages are read.
 const MOST_PAGES: usize = 1000;
-/// So many bytes are read of all pages together: the slices of more than 150,000 endpoints.
-const MOST_BYTES: u64 = 64 << 20;
+/// So many bytes are read of all pages together: the slices of more than 75,000 endpoints.
+pub(super) const MOST_BYTES: u64 = 32 << 20;
 /// A page of so many bytes is read in less time than a thread takes to start.
 const READ_AT_ONCE: u64 = 32 << 10;
 
@@ -28,6 +33,8 @@ pub(super) struct Pages<'a> {
     pub(super) namespace: &'a str,
     pub(super) service: &'a str,
     pub(super) wanted: &'a Wanted,
+    /// Whether the last page that came was large; then the next is taken for a large one at once.
+    pub(super) is_large: &'a AtomicBool,
     /// When the time began to run, and how long it runs.
     pub(super) begun: Instant,
     pub(super) timeout: Duration,
@@ -48,16 +55,24 @@ enum Step {
 }
 
 impl Pages<'_> {
-    /// Reads all pages. When the server has forgotten the list between two of them, it begins again,
-    /// once. Credentials that it does not accept are read again, once, where they come from files.
-    pub(super) async fn read(&self, mut ready: Ready) -> Found {
+    /// Reads all pages. A failure holds nothing of the credentials that were sent.
+    pub(super) async fn read(&self, ready: Ready) -> Found {
+        let mut sent = Sent::default();
+        let found = self.read_pages(ready, &mut sent).await;
+        found.map_err(|failure| sent.strike(failure))
+    }
+
+    /// When the server has forgotten the list between two pages, it begins again, once. Credentials that
+    /// the server does not accept are read again, once, where they come from files.
+    async fn read_pages(&self, mut ready: Ready, sent: &mut Sent) -> Found {
+        sent.note(ready.token.as_ref());
         let (mut may_renew, mut may_restart) = (self.cluster.has_files(), true);
         let mut progress = self.start();
         let mut pages = 0;
         while pages < MOST_PAGES {
-            let answer = self.ask(&ready, &progress).await?;
+            let (answer, turn) = self.ask(&ready, &progress).await?;
             match answer.status {
-                StatusCode::OK => match self.take(progress, answer.body).await? {
+                StatusCode::OK => match self.take(progress, answer, turn).await? {
                     Step::Whole(endpoints) => return Ok(Arc::new(endpoints)),
                     Step::More(further) => {
                         progress = further;
@@ -68,12 +83,16 @@ impl Pages<'_> {
                     may_renew = false;
                     let deadline = self.begun + self.timeout;
                     ready = self.cluster.ready(deadline).await?;
+                    sent.note(ready.token.as_ref());
                 }
                 StatusCode::GONE if progress.more.is_some() && may_restart => {
                     may_restart = false;
                     (progress, pages) = (self.start(), 0);
                 }
-                status => return Err(refusal::of(status, self.namespace)),
+                status => {
+                    let is_first = progress.more.is_none();
+                    return Err(refusal::of(status, self.namespace, is_first));
+                }
             }
         }
         let reason = format!("the slices come in more than {MOST_PAGES} pages");
@@ -88,19 +107,47 @@ impl Pages<'_> {
         }
     }
 
-    async fn ask(&self, ready: &Ready, progress: &Progress) -> Result<Answer, Failure> {
+    /// Asks for a page. One that turns out to be large is asked for again when it has a turn.
+    async fn ask(
+        &self,
+        ready: &Ready,
+        progress: &Progress,
+    ) -> Result<(Answer, Option<Turn>), Failure> {
+        let told = |failure| refusal::told(failure, self.cluster.is_of_a_pod());
         let target = self.target(progress.more.as_deref())?;
+        let left = MOST_BYTES - progress.bytes;
+        if !self.is_large.load(Ordering::Relaxed) {
+            match self.get(ready, &target, left.min(SMALL)).await {
+                Err(failure) if failure.kind == Kind::TooLarge && left > SMALL => {}
+                outcome => return outcome.map(|answer| (answer, None)).map_err(told),
+            }
+        }
+        let turn = large::turn(self.begun, self.timeout).await?;
+        let answer = self.get(ready, &target, left).await.map_err(told)?;
+        let is_large = answer.body.len() as u64 > SMALL;
+        self.is_large.store(is_large, Ordering::Relaxed);
+        Ok((answer, Some(turn)))
+    }
+
+    async fn get(
+        &self,
+        ready: &Ready,
+        target: &Target,
+        max_size: u64,
+    ) -> Result<Answer, client::Failure> {
+        let json = (header::ACCEPT, HeaderValue::from_static(refusal::JSON));
         let token = ready.token.iter().cloned();
+        let token = token.map(|token| (header::AUTHORIZATION, token));
         let request = Request {
-            target: &target,
-            credentials: HeaderMap::from_iter(token.map(|token| (header::AUTHORIZATION, token))),
+            target,
+            credentials: HeaderMap::from_iter(token.chain([json])),
             at_hand: None,
             begun: self.begun,
             timeout: self.timeout,
-            max_size: MOST_BYTES - progress.bytes,
+            max_size,
             max_redirects: 0,
         };
-        ready.client.get(&request).await.map_err(told)
+        ready.client.get(&request).await
     }
 
     /// A page that goes on with a list names no `resourceVersion`: it is that of the list.
@@ -116,20 +163,36 @@ impl Pages<'_> {
             self.service
         );
         let parsed = Target::parse(&url).map_err(|_| {
-            let reason =
-                "asking for the slices makes no good URL; correct the address of the API server";
+            let reason = match more {
+                None => {
+                    "asking for the slices makes no good URL; correct the address of the API server"
+                }
+                Some(_) => {
+                    "the server's continue token is too long; see whether it is an API server"
+                }
+            };
             Failure::Unreadable(reason.into())
         });
         parsed.map(|(target, _)| target)
     }
 
-    async fn take(&self, mut progress: Progress, body: Vec<u8>) -> Result<Step, Failure> {
+    async fn take(
+        &self,
+        mut progress: Progress,
+        Answer { headers, body, .. }: Answer,
+        turn: Option<Turn>,
+    ) -> Result<Step, Failure> {
+        refusal::of_type(&headers)?;
         progress.bytes += body.len() as u64;
         if progress.bytes <= READ_AT_ONCE {
             return take(progress, body);
         }
-        let taken = blocking::run(move || take(progress, body)).await;
-        taken.unwrap_or_else(|stuck| {
+        let taken = blocking::run(move || {
+            let taken = take(progress, body);
+            drop(turn);
+            taken
+        });
+        taken.await.unwrap_or_else(|stuck| {
             let reason = format!("reading the slices: {stuck}");
             Err(Failure::Unreadable(reason.into()))
         })
@@ -157,33 +220,4 @@ fn take(progress: Progress, body: Vec<u8>) -> Result<Step, Failure> {
             bytes,
         }),
     })
-}
-
-/// The client speaks of the keys of the url source.
-const KEYS: [(&str, &str); 4] = [
-    (
-        "cert_file and key_file",
-        "client-certificate and client-key",
-    ),
-    ("ca_file", "certificate-authority"),
-    ("server_name", "tls-server-name"),
-    ("the url", "the server"),
-];
-
-fn told(failure: client::Failure) -> Failure {
-    let mut reason = failure.reason;
-    match failure.kind {
-        Kind::TimedOut => return Failure::TimedOut(reason.into()),
-        Kind::Tls => {
-            for (key, other) in KEYS {
-                reason = reason.replace(key, other);
-            }
-        }
-        Kind::TooLarge => reason = format!("the slices have more than {} MiB", MOST_BYTES >> 20),
-        Kind::Redirect => {
-            reason = "the API server redirects, which is not followed; correct its address".into()
-        }
-        _ => {}
-    }
-    Failure::Unreadable(reason.into())
 }

@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 use std::path::Path;
 
 use super::access::{Access, Trust};
-use super::cluster::News;
+use super::cluster::{Namespace, News};
 use super::user::{self, User};
 use crate::regular_file;
 use crate::slices::is_label;
@@ -42,8 +42,7 @@ pub(super) fn read() -> News {
     }
 }
 
-/// The namespace of the pod, if it is told.
-fn namespace(file: &Path) -> Result<Option<Box<str>>, String> {
+fn namespace(file: &Path) -> Namespace {
     let bytes = match regular_file::read_at_rest(file, LARGEST) {
         Ok(bytes) => bytes,
         Err(error) if error.is_missing() => return Ok(None),

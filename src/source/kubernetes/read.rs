@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::Kubernetes;
 use super::cluster::{Cluster, Clusters};
@@ -21,6 +22,8 @@ pub struct KubernetesReader {
     settings: Kubernetes,
     /// Or why there is none, and what to do.
     cluster: Result<Arc<Cluster>, Arc<str>>,
+    /// Whether its pages are large, as far as is known: it spares asking twice.
+    is_large: AtomicBool,
 }
 
 impl KubernetesReader {
@@ -42,7 +45,11 @@ impl KubernetesReader {
             }
             Place::Nowhere(why) => Err(why.into()),
         };
-        Ok(Self { settings, cluster })
+        Ok(Self {
+            settings,
+            cluster,
+            is_large: AtomicBool::new(false),
+        })
     }
 
     async fn read_whole(&self, default_port: NonZeroU16) -> Found {
@@ -50,8 +57,12 @@ impl KubernetesReader {
         let settings = &self.settings;
         let cluster = self.cluster.as_ref();
         let cluster = cluster.map_err(|why| Failure::Unreadable(why.clone()))?;
+        let unreadable = |why: String| Failure::Unreadable(why.into());
         let ready = cluster.ready(begun + settings.timeout).await?;
-        let namespace = settings.namespace.clone().or(ready.namespace.clone());
+        let namespace = match &settings.namespace {
+            Some(namespace) => Some(namespace.clone()),
+            None => ready.namespace.clone().map_err(unreadable)?,
+        };
         let pages = Pages {
             cluster,
             namespace: namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE),
@@ -61,6 +72,7 @@ impl KubernetesReader {
                 family: settings.family,
                 default_port,
             },
+            is_large: &self.is_large,
             begun,
             timeout: settings.timeout,
         };
