@@ -1,6 +1,8 @@
 //! How long a client may take, and what it is told when it takes longer.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 
 use crate::support::framing::statuses;
 use crate::support::{Connection, Setup, Vigie, wait_until};
@@ -49,6 +51,35 @@ fn who_was_late_can_read_so_before_the_connection_is_closed() {
         "a closed connection would answer with a reset"
     );
     wait_until("it is closed", || vigie.count("fd") < open);
+}
+
+#[test]
+fn bytes_that_come_with_the_end_of_the_time_do_not_save_a_request() {
+    let vigie = serve("request_timeout: 300ms");
+    let begins = [
+        "GET / HTTP/1.1\r\nA: ",
+        "POST /reload HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n",
+    ];
+    for begin in begins {
+        let mut late: Vec<_> = (0..50).map(|_| vigie.connect()).collect();
+        for connection in &mut late {
+            connection.send(begin.as_bytes());
+        }
+        assert_eq!(vigie.get("/livez").status, 200);
+        let begun = Instant::now();
+        // So that it finds the bytes and the end of the time at once.
+        vigie.signal(Signal::STOP);
+        for connection in &mut late {
+            connection.send(b"a");
+        }
+        wait_until("the time is up", || {
+            begun.elapsed() > Duration::from_millis(400)
+        });
+        vigie.signal(Signal::CONT);
+        for connection in late {
+            assert_timed_out(connection);
+        }
+    }
 }
 
 #[test]

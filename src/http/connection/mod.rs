@@ -102,13 +102,9 @@ impl Connection {
         match self.turn() {
             Turn::Read => match self.more().await {
                 More::Come(readable) => readable,
-                More::Late => {
-                    let head_only = self.asks_for_head();
-                    let sent = Box::pin(self.work(Request::refused(Refusal::TooSlow, head_only)));
-                    let sent = sent.await;
-                    self.after_answer(sent).await
-                }
+                More::Late => Box::pin(self.refuse_late()).await,
             },
+            Turn::Late => Box::pin(self.refuse_late()).await,
             Turn::Yield => {
                 smol::future::yield_now().await;
                 true
@@ -126,6 +122,13 @@ impl Connection {
             Turn::Finish => Box::pin(self.finish()).await,
             Turn::Gone => false,
         }
+    }
+
+    /// Tells the client that its time is up.
+    async fn refuse_late(&mut self) -> bool {
+        let late = Request::refused(Refusal::TooSlow, self.asks_for_head());
+        let sent = self.work(late).await;
+        self.after_answer(sent).await
     }
 
     /// Waits for bytes, or for the end of the time for them.
@@ -161,9 +164,10 @@ impl Connection {
         true
     }
 
-    fn wait_for(&mut self, wait: Wait, now: Instant) {
+    /// Whether it may wait for that.
+    fn wait_for(&mut self, wait: Wait, now: Instant) -> bool {
         self.wait = wait;
-        self.shared.seats.wait(self.seat, wait, now);
+        self.shared.seats.wait(self.seat, wait, now)
     }
 
     /// Answers a request that needs more than a look at what is kept; what becomes of the connection, when

@@ -29,6 +29,8 @@ const BODY_A_TURN: usize = 4096;
 pub(super) enum Turn {
     /// More bytes are needed.
     Read,
+    /// More bytes are needed, but the time for them is up.
+    Late,
     /// Let others have a turn.
     Yield,
     /// The client is to be told that it may send the body.
@@ -131,12 +133,14 @@ impl Connection {
         if !begun && self.shared.phase.is_closing() {
             return Turn::Finish;
         }
-        match (begun, self.wait) {
-            (true, Wait::Request) | (false, Wait::First | Wait::Idle) if answered == 0 => {}
+        let in_time = match (begun, self.wait) {
+            (true, Wait::Request) | (false, Wait::First | Wait::Idle) if answered == 0 => {
+                !self.shared.seats.is_late(self.seat)
+            }
             (true, _) => self.wait_for(Wait::Request, now),
             (false, _) => self.wait_for(Wait::Idle, now),
-        }
-        Turn::Read
+        };
+        if in_time { Turn::Read } else { Turn::Late }
     }
 
     fn read_requests(&mut self, desk: &mut Desk<'_>) -> Turn {

@@ -135,13 +135,17 @@ impl Seats {
         }
     }
 
-    /// From now on the connection waits for this. The rest of a first request must come within the
-    /// time that its first byte had.
-    pub fn wait(&self, seat: Seat, wait: Wait, now: Instant) {
+    /// From now on the connection waits for this; false when it cannot, since the time of its request is
+    /// up already. The rest of a first request must come within the time that its first byte had.
+    pub fn wait(&self, seat: Seat, wait: Wait, now: Instant) -> bool {
         let mut state = self.state();
         let Some(taken) = state.seats.get_mut(seat.0) else {
-            return;
+            return true;
         };
+        if taken.late && wait == Wait::Request {
+            return false;
+        }
+        taken.late = false;
         let since = if (taken.wait, wait) == (Wait::First, Wait::Request) {
             taken.since
         } else {
@@ -149,6 +153,7 @@ impl Seats {
         };
         state.change(seat.0, wait, since);
         self.plan(&mut state, wait, since);
+        true
     }
 
     /// Has the deadlines looked at in time for a wait that has begun.

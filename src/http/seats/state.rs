@@ -134,10 +134,11 @@ impl State {
             // Who is late with a request can still be told so; who just sits there is closed.
             Wait::First | Wait::Request => {
                 taken.late = true;
-                if let Some(waker) = taken.waker.take() {
-                    waker.wake();
+                if let Some(waker) = &taken.waker {
+                    waker.wake_by_ref();
                 }
-                self.change(key, Wait::Answer, now);
+                // Until it says what it waits for then, it is on its way out.
+                self.change(key, Wait::Linger, now);
             }
             // Its request came in the nick of time.
             Wait::Idle if !taken.is_idle() => self.change(key, Wait::Idle, now),
