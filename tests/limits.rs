@@ -1,11 +1,13 @@
 //! What happens when there is more of something than there may be.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use rustix::net::{AddressFamily, SocketType, sockopt};
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
 use crate::support::{Connection, Setup, Vigie, assert_says, only, skip, wait_until};
@@ -296,6 +298,28 @@ fn a_client_that_takes_a_little_at_a_time_gets_everything() {
     }
     for _ in 0..OFTEN {
         assert_eq!(connection.receive().body.len(), size);
+    }
+}
+
+#[test]
+fn a_client_that_takes_few_bytes_is_not_one_that_takes_none() {
+    let vigie = serve_large("write_timeout: 2s");
+    assert_eq!(vigie.list("large").status, 200);
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    // With little room at its end each read shows at the other.
+    sockopt::set_socket_recv_buffer_size(&socket, 16 << 10).unwrap();
+    rustix::net::connect(&socket, &SocketAddr::from(([127, 0, 0, 1], vigie.port()))).unwrap();
+    let mut client = TcpStream::from(socket);
+    client
+        .write_all(b"GET /services?service_name=large HTTP/1.1\r\nHost: x\r\n\r\n")
+        .unwrap();
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(7) {
+        // The pace of the client, not a wait: the system calls the socket writable only after three seconds of it.
+        std::thread::sleep(Duration::from_millis(300));
+        client
+            .read_exact(&mut [0; 4096])
+            .expect("it is not cut off");
     }
 }
 

@@ -6,14 +6,14 @@
 mod turn;
 
 use std::future::{Future, poll_fn};
-use std::io::ErrorKind;
-use std::pin::Pin;
+use std::io::{self, ErrorKind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, Shutdown};
+use rustix::net::{RecvFlags, Shutdown, sockopt};
 
 use self::turn::{Begun, Turn};
 use super::answer::Fate;
@@ -44,11 +44,11 @@ struct Connection {
     wait: Wait,
 }
 
-/// What a connection that waits for bytes gets.
-enum More {
-    /// Bytes or the end of the stream; false when it is broken.
-    Come(bool),
-    /// Its time is up.
+/// What a wait for the socket ends with.
+enum Waited {
+    /// It is ready; false when it is broken.
+    Ready(bool),
+    /// The time is up.
     Late,
 }
 
@@ -100,9 +100,9 @@ impl Connection {
     async fn next(&mut self) -> bool {
         // What is rare is boxed, so that a connection at rest stays small.
         match self.turn() {
-            Turn::Read => match self.more().await {
-                More::Come(readable) => readable,
-                More::Late => Box::pin(self.refuse_late()).await,
+            Turn::Read => match self.in_time(self.stream.readable()).await {
+                Waited::Ready(good) => good,
+                Waited::Late => Box::pin(self.refuse_late()).await,
             },
             Turn::Late => Box::pin(self.refuse_late()).await,
             Turn::Yield => {
@@ -131,15 +131,15 @@ impl Connection {
         self.after_answer(sent).await
     }
 
-    /// Waits for bytes, or for the end of the time for them.
-    async fn more(&self) -> More {
-        let mut readable = self.stream.readable();
+    /// Waits for the socket, or for the end of the time for it.
+    async fn in_time(&self, ready: impl Future<Output = io::Result<()>>) -> Waited {
+        let mut ready = pin!(ready);
         let mut woken = false;
-        poll_fn(|context| match Pin::new(&mut readable).poll(context) {
-            Poll::Ready(outcome) => Poll::Ready(More::Come(outcome.is_ok())),
+        poll_fn(|context| match ready.as_mut().poll(context) {
+            Poll::Ready(outcome) => Poll::Ready(Waited::Ready(outcome.is_ok())),
             // Only who is woken may be late; who has just begun to wait is spared a look.
             Poll::Pending if woken && self.shared.seats.is_late(self.seat) => {
-                Poll::Ready(More::Late)
+                Poll::Ready(Waited::Late)
             }
             Poll::Pending => {
                 woken = true;
@@ -180,26 +180,41 @@ impl Connection {
 
     /// Sends an answer to its end; whether that succeeded.
     async fn send(&mut self, mut outgoing: Outgoing) -> bool {
+        let mut overdue = false;
         loop {
             match outgoing.send(&self.stream) {
                 Ok(true) => return true,
                 Ok(false) => {
+                    overdue = false;
                     self.wait_for(Wait::Write, self.now());
                     // A client that takes a long list as fast as it is sent must not keep others waiting.
                     smol::future::yield_now().await;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if overdue {
+                        self.give_up();
+                        return false;
+                    }
                     if self.wait != Wait::Write {
                         self.wait_for(Wait::Write, self.now());
                     }
-                    if self.stream.writable().await.is_err() {
-                        return false;
+                    // The system calls a socket writable only when a third of its room is free. Who reads
+                    // slowly has made some, and then the next bytes are taken all the same.
+                    match self.in_time(self.stream.writable()).await {
+                        Waited::Ready(good) if !good => return false,
+                        Waited::Ready(_) => {}
+                        Waited::Late => overdue = true,
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return false,
             }
         }
+    }
+
+    /// Has the system drop at once what the client does not take, which it would keep for minutes.
+    fn give_up(&self) {
+        let _ = sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
     }
 
     /// Ends the connection so that the client can read the last answer: closing with bytes unread would

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::net::{RecvFlags, Shutdown, sockopt};
+use rustix::net::{RecvFlags, Shutdown};
 use slab::Slab;
 
 use super::{Stream, Wait};
@@ -131,8 +131,9 @@ impl State {
             return;
         };
         match taken.wait {
-            // Who is late with a request can still be told so; who just sits there is closed.
-            Wait::First | Wait::Request => {
+            // Who is late with a request can still be told so, and who takes no more is tried once more; who just
+            // sits there is closed.
+            Wait::First | Wait::Request | Wait::Write => {
                 taken.late = true;
                 if let Some(waker) = &taken.waker {
                     waker.wake_by_ref();
@@ -142,11 +143,6 @@ impl State {
             }
             // Its request came in the nick of time.
             Wait::Idle if !taken.is_idle() => self.change(key, Wait::Idle, now),
-            Wait::Write => {
-                // The system would keep for minutes what a client does not take.
-                let _ = sockopt::set_socket_linger(&taken.stream, Some(Duration::ZERO));
-                self.dismiss(key);
-            }
             _ => self.dismiss(key),
         }
     }
