@@ -5,6 +5,7 @@
 use fastrand::Rng;
 use vigie::dns::{Data, End, Kind, Question, Read, Wanted, read};
 
+use crate::support::Shown;
 use crate::support::dns::{Asked, NXDOMAIN, Reply, SERVFAIL, record};
 
 const ID: u16 = 0x5649;
@@ -246,20 +247,5 @@ fn a_name_may_be_pointed_to_in_a_row_but_not_without_end() {
             .raw(0, record(&last, 1, &[10, 0, 0, 1]));
         let outcome = read(&reply.bytes(), &question(Kind::A), ID).unwrap();
         assert_eq!(outcome.is_ok(), is_whole, "{length}: {outcome:?}");
-    }
-}
-
-/// Shows the input of the check that failed.
-struct Shown<'a>(&'a [u8]);
-
-impl Shown<'_> {
-    fn was_fine(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Shown<'_> {
-    fn drop(&mut self) {
-        eprintln!("the input was b\"{}\"", self.0.escape_ascii());
     }
 }

@@ -14,6 +14,8 @@ use vigie::client::{self, Answer, HeaderMap, Kind, Request, Target};
 use vigie::format::json;
 use vigie::lines;
 
+use crate::support::Shown;
+
 /// What servers in the field answer.
 const ANSWERS: [&str; 12] = [
     "HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nDate: Mon, 30 Nov 2026 03:00:00 GMT\r\nContent-Type: text/plain\r\nContent-Length: 23\r\n\
@@ -245,19 +247,4 @@ fn a_broken_list_is_read_whole_or_not_at_all() {
         good > count / 100 && bad > count / 20,
         "{good} and {bad} of {count}"
     );
-}
-
-/// Shows the input of the check that failed.
-struct Shown<'a>(&'a [u8]);
-
-impl Shown<'_> {
-    fn was_fine(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Shown<'_> {
-    fn drop(&mut self) {
-        eprintln!("the input was b\"{}\"", self.0.escape_ascii());
-    }
 }

@@ -9,6 +9,8 @@ use vigie::http::head::Head;
 use vigie::http::limits::{MAX_BODY, MAX_HEAD};
 use vigie::http::refusal::Refusal;
 
+use crate::support::Shown;
+
 /// What clients in the field send.
 const CORPUS: [&str; 14] = [
     "GET /services?service_name=web HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n",
@@ -229,19 +231,4 @@ fn check_prefix(prefix: &[u8], whole: &Story) {
         part.refusal.is_none() || whole.refusal.is_some(),
         "what is refused stays refused: {part:?}"
     );
-}
-
-/// Shows the input of the check that failed.
-struct Shown<'a>(&'a [u8]);
-
-impl Shown<'_> {
-    fn was_fine(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Shown<'_> {
-    fn drop(&mut self) {
-        eprintln!("the input was b\"{}\"", self.0.escape_ascii());
-    }
 }

@@ -85,3 +85,18 @@ pub(crate) fn only(address: &str) -> String {
         "[\n  {{\n    \"ip\": \"{address}\",\n    \"port\": 80,\n    \"load_balancing_weight\": 0\n  }}\n]\n"
     )
 }
+
+/// Shows the input of the check that failed.
+pub(crate) struct Shown<'a>(pub(crate) &'a [u8]);
+
+impl Shown<'_> {
+    pub(crate) fn was_fine(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        eprintln!("the input was b\"{}\"", self.0.escape_ascii());
+    }
+}

@@ -6,11 +6,10 @@ mod value;
 pub use read::{BadList, Broken, parse};
 
 use crate::endpoint::Endpoint;
+pub use crate::json::DEEPEST;
 
 /// The media type of a list.
 pub const MEDIA_TYPE: &str = "application/json";
-/// Arrays and objects within each other, in fields that mean nothing here.
-pub const DEEPEST: usize = 64;
 
 /// About what one endpoint takes, so that the body rarely grows while it is written.
 const BYTES_AN_ENDPOINT: usize = 96;
