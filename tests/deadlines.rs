@@ -83,6 +83,21 @@ fn bytes_that_come_with_the_end_of_the_time_do_not_save_a_request() {
 }
 
 #[test]
+fn a_second_request_has_time_of_its_own_though_it_begins_with_the_first() {
+    let vigie = serve("request_timeout: 600ms");
+    assert_eq!(vigie.list("one").status, 200);
+    let request = "GET /services?service_name=one HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut connection = vigie.connect();
+    // The pace of the client, not a wait: from accept it takes longer than a request may.
+    std::thread::sleep(Duration::from_millis(350));
+    connection.send(format!("{request}GET").as_bytes());
+    assert_eq!(connection.receive().status, 200);
+    std::thread::sleep(Duration::from_millis(350));
+    connection.send(&request.as_bytes()[3..]);
+    assert_eq!(connection.receive().status, 200);
+}
+
+#[test]
 fn after_a_long_answer_a_connection_is_idle_and_its_request_is_not_late() {
     let lines: String = (0..2000)
         .map(|n| format!("10.0.{}.{}\n", n >> 8, n & 255))

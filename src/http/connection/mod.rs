@@ -183,7 +183,12 @@ impl Connection {
         let mut overdue = false;
         loop {
             match outgoing.send(&self.stream) {
-                Ok(true) => return true,
+                Ok(true) => {
+                    if overdue {
+                        self.wait_for(Wait::Answer, self.now());
+                    }
+                    return true;
+                }
                 Ok(false) => {
                     overdue = false;
                     self.wait_for(Wait::Write, self.now());

@@ -137,7 +137,13 @@ impl Connection {
             (true, Wait::Request) | (false, Wait::First | Wait::Idle) if answered == 0 => {
                 !self.shared.seats.is_late(self.seat)
             }
-            (true, _) => self.wait_for(Wait::Request, now),
+            (true, _) => {
+                if answered > 0 {
+                    // The time of the one before is no time of this one.
+                    self.wait_for(Wait::Idle, now);
+                }
+                self.wait_for(Wait::Request, now)
+            }
             (false, _) => self.wait_for(Wait::Idle, now),
         };
         if in_time { Turn::Read } else { Turn::Late }
