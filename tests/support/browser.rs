@@ -26,22 +26,38 @@ pub(crate) struct Browser {
     _one: MutexGuard<'static, ()>,
 }
 
+/// So often it is started before that counts as a failure.
+const ATTEMPTS: usize = 20;
+
 impl Browser {
     /// Starts one; `None`, with a word about it, where there is none.
     pub(crate) fn start(promise: &str) -> Option<Self> {
+        let mut attempts = 0;
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut command = Command::new("chromedriver");
-        command.arg("--port=0").stdin(Stdio::null());
-        let started = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut driver = match started {
-            Ok(driver) => driver,
-            Err(error) => {
-                skip(promise, &format!("chromedriver: {error}"));
-                return None;
+        // It takes a free port of IPv4 and ends when that of IPv6 is taken, by another test say.
+        let (driver, stdout, port) = loop {
+            let mut command = Command::new("chromedriver");
+            command.arg("--port=0").stdin(Stdio::null());
+            let started = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+            let mut driver = match started {
+                Ok(driver) => driver,
+                Err(error) => {
+                    skip(promise, &format!("chromedriver: {error}"));
+                    return None;
+                }
+            };
+            let mut stdout = BufReader::new(driver.stdout.take().unwrap());
+            let port = port(&mut stdout);
+            attempts += 1;
+            match port {
+                Some(port) => break (driver, stdout, port),
+                None => assert!(
+                    attempts < ATTEMPTS,
+                    "chromedriver does not start: {:?}",
+                    driver.wait()
+                ),
             }
         };
-        let mut stdout = BufReader::new(driver.stdout.take().unwrap());
-        let port = port(&mut stdout);
         let mut browser = Self {
             driver,
             _stdout: stdout,
@@ -172,13 +188,13 @@ impl Drop for Browser {
     }
 }
 
-fn port(stdout: &mut impl BufRead) -> u16 {
+/// The port that it says; `None` when it ends without one.
+fn port(stdout: &mut impl BufRead) -> Option<u16> {
     let mut lines = stdout.lines().map(Result::unwrap);
-    let started = lines.find_map(|line| {
+    lines.find_map(|line| {
         let (_, port) = line.split_once("started successfully on port ")?;
         port.trim_end_matches('.').parse().ok()
-    });
-    started.expect("chromedriver says at which port it is")
+    })
 }
 
 fn text(value: Value) -> String {
