@@ -45,6 +45,7 @@ mod names;
 mod other_sites;
 mod page;
 mod page_in_a_browser;
+mod pausing;
 mod prometheus;
 mod redirects;
 mod reload;
