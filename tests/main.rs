@@ -15,6 +15,7 @@ mod container;
 mod credentials;
 mod deadlines;
 mod dependencies;
+mod descriptors;
 mod dns;
 mod dns_bind;
 mod dns_keys;
