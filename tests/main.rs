@@ -13,6 +13,7 @@ mod configuration;
 mod connections;
 mod container;
 mod credentials;
+mod dates;
 mod deadlines;
 mod dependencies;
 mod descriptors;
