@@ -6,6 +6,7 @@ pub(crate) mod browser;
 pub(crate) mod cluster;
 pub(crate) mod dns;
 pub(crate) mod framing;
+mod group;
 mod hanging;
 mod log;
 pub(crate) mod peer;
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant, SystemTime};
 use miniserde::{Deserialize, json};
 
 pub(crate) use authority::{Authority, Signed};
+pub(crate) use group::Group;
 pub(crate) use hanging::Hanging;
 pub(crate) use peer::{Peer, Reply};
 pub(crate) use served::{Setup, Vigie, connect_to, connect_to_socket};
