@@ -45,6 +45,7 @@ mod memory;
 mod metrics;
 mod mutations;
 mod names;
+mod networks;
 mod other_sites;
 mod page;
 mod page_in_a_browser;
