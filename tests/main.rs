@@ -30,6 +30,7 @@ mod endless;
 mod foreign_lists;
 mod framings;
 mod hanging;
+mod hanging_beside;
 mod headers;
 mod house;
 mod kubeconfigs;
