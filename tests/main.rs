@@ -27,6 +27,7 @@ mod dns_srv;
 mod dns_transport;
 mod documents;
 mod endless;
+mod fault_promises;
 mod foreign_lists;
 mod framings;
 mod hanging;
