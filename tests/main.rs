@@ -14,7 +14,6 @@ mod connections;
 mod container;
 mod credentials;
 mod deadlines;
-mod dependencies;
 mod dns;
 mod dns_bind;
 mod dns_keys;
