@@ -326,11 +326,13 @@ impl Vigie {
         value.trim().to_owned()
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A file that tells about the process.
     pub(crate) fn proc(&self, name: &str) -> PathBuf {
-        Path::new("/proc")
-            .join(self.child.id().to_string())
-            .join(name)
+        Path::new("/proc").join(self.pid().to_string()).join(name)
     }
 }
 
