@@ -183,10 +183,11 @@ fn what_is_passed_on_and_cannot_be_listened_at_is_an_error() {
 #[test]
 fn the_unit_reloads_without_a_program_that_sends_signals() {
     let unit = fs::read_to_string("config/systemd/vigie.service").unwrap();
-    let mut lines = unit.lines();
-    let reload = lines
-        .find_map(|line| line.strip_prefix("ExecReload="))
-        .unwrap();
+    let mut commands = unit
+        .lines()
+        .filter_map(|line| line.strip_prefix("ExecReload="));
+    // The one before it checks the configuration.
+    let reload = commands.nth(1).unwrap();
     let (shell, rest) = reload.split_once(" -c ").unwrap();
     let notified = Notified::new();
     let vigie = one().after(&notified.shell).start();
