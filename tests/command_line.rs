@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use crate::support::write_at_rest;
+use crate::support::{assert_says, write_at_rest};
 
 /// Exit code, standard output, standard error.
 type Ran = (Option<i32>, String, String);
@@ -580,6 +580,41 @@ fn a_unix_socket_is_asked_too() {
         said(0, "[2001:db8::7]:80 3\n", "")
     );
     served.join().expect("a request");
+}
+
+/// A server that runs has not taken over what somebody writes into its configuration.
+#[test]
+fn health_looks_past_errors_in_the_configuration() {
+    let folder = folder();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let config = |text: &str| write_at_rest(&folder.path().join("config.yml"), text);
+    config(&format!(
+        "server: {{address: '{address}', max_conections: 1}}\nservices: {{web: {{fil: x}}}}\n"
+    ));
+    let served = thread::spawn(move || {
+        let mut stream = listener.accept().expect("a connection").0;
+        serve(&mut stream, b"HTTP/1.1 200 OK\r\n\r\n")
+    });
+    assert_eq!(in_folder(&folder, &["health"]), said(0, "", ""));
+    served.join().expect("a request");
+    // Where nobody answers, the error may be why.
+    config("server: {address: '127.0.0.1:1'}\nsevrer: {}\n");
+    let (code, _, complaint) = in_folder(&folder, &["health"]);
+    assert_eq!(code, Some(1));
+    assert_says(
+        &complaint,
+        &[
+            "config.yml:2:1: unknown key",
+            "\nvigie health: 127.0.0.1:1: ",
+        ],
+    );
+    for text in ["server: [\n", "server: {address: here}\n"] {
+        config(text);
+        let (code, _, complaint) = in_folder(&folder, &["health"]);
+        assert_eq!(code, Some(1));
+        assert_says(&complaint, &["./config.yml:"]);
+    }
 }
 
 #[test]

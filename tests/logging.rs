@@ -101,6 +101,27 @@ fn each_line_of_json_is_one_object() {
     }
 }
 
+/// systemd says which stream it has connected to its journal.
+#[test]
+fn the_journal_learns_how_important_a_line_is() {
+    for (format, begin) in [("text", "<6>20"), ("json", "<6>{\"time\"")] {
+        let setup = quiet(&format!("log: {{level: trace, format: {format}}}"));
+        let journal = "export JOURNAL_STREAM=$(stat -Lc %d:%i /dev/stderr)";
+        let vigie = setup.after(journal).start();
+        let line = vigie.log.wait_for("started");
+        assert!(line.starts_with(begin), "{line}");
+        vigie.setup.write("config.yml", "bad: 1\n");
+        assert_eq!(vigie.reload().status, 500);
+        let line = vigie.log.wait_for("not reloaded");
+        assert!(line.starts_with("<3>"), "{line}");
+        let all = vigie.log.lines();
+        assert!(all.iter().all(|line| line.starts_with('<')), "{all:?}");
+    }
+    let elsewhere = "export JOURNAL_STREAM=1:1";
+    let vigie = quiet("").after(elsewhere).start();
+    assert!(!vigie.log.wait_for("started").starts_with('<'));
+}
+
 #[test]
 fn level_off_is_silent() {
     let mut vigie = quiet("log: {level: off}").start();

@@ -15,7 +15,6 @@ mod container;
 mod credentials;
 mod dates;
 mod deadlines;
-mod dependencies;
 mod descriptors;
 mod dns;
 mod dns_bind;

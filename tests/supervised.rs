@@ -179,6 +179,29 @@ fn what_is_passed_on_and_cannot_be_listened_at_is_an_error() {
     }
 }
 
+/// The program `kill` belongs to a package that small hosts do without.
+#[test]
+fn the_unit_reloads_without_a_program_that_sends_signals() {
+    let unit = fs::read_to_string("config/systemd/vigie.service").unwrap();
+    let mut commands = unit
+        .lines()
+        .filter_map(|line| line.strip_prefix("ExecReload="));
+    // The one before it checks the configuration.
+    let reload = commands.nth(1).unwrap();
+    let (shell, rest) = reload.split_once(" -c ").unwrap();
+    let notified = Notified::new();
+    let vigie = one().after(&notified.shell).start();
+    assert_eq!(notified.next(), "READY=1\nSTATUS=1 service\n");
+    let status = Command::new(shell)
+        .args(["-c", rest.trim_matches('"')])
+        .env("MAINPID", vigie.pid().to_string())
+        .env("PATH", "/nonexistent")
+        .status()
+        .unwrap();
+    assert!(status.success(), "{status}");
+    assert!(notified.next().starts_with("RELOADING=1\n"));
+}
+
 /// The units as they are shipped, but with the program that was built.
 fn units() -> TempDir {
     let folder = tempfile::tempdir().unwrap();

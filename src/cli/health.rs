@@ -8,7 +8,7 @@ use super::ask::ask;
 use super::output;
 use super::server::Server;
 use crate::blocking::{self, Lane};
-use crate::config;
+use crate::config::{self, Address, Errors};
 
 pub(super) const COMMAND: Command = Command {
     name: "health",
@@ -20,7 +20,8 @@ pub(super) const COMMAND: Command = Command {
 
 const HELP: &str = "\
 Asks a running server whether it is ready, for 3 seconds at most. Without --server it asks the first
-address that the configuration names, a wildcard by loopback.
+address that the configuration names, a wildcard by loopback. Other errors in the configuration do not
+matter: a server that runs has not taken them over.
 
 usage: vigie health [-c FILE | --server URL]
 
@@ -46,12 +47,18 @@ fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn check(arguments: Arguments) -> Result<(), String> {
-    let (server, or_else) = match arguments.server {
-        Some(server) => (server, "correct --server"),
-        None => (configured(&arguments)?, "correct server.address"),
+    let (server, or_else, wrong) = match arguments.server {
+        Some(server) => (server, "correct --server", None),
+        None => {
+            let (address, wrong) = configured(&arguments)?;
+            (Server::at(&address), "correct server.address", wrong)
+        }
     };
-    let answer = ask(&server, "/readyz", PATIENCE, or_else)
-        .map_err(|reason| format!("vigie health: {server}: {reason}"))?;
+    let answer = ask(&server, "/readyz", PATIENCE, or_else).map_err(|reason| match wrong {
+        // Its address may be one of the errors.
+        Some(errors) => format!("{errors}\nvigie health: {server}: {reason}"),
+        None => format!("vigie health: {server}: {reason}"),
+    })?;
     match answer.status {
         200 => Ok(()),
         status => Err(format!(
@@ -60,19 +67,14 @@ fn check(arguments: Arguments) -> Result<(), String> {
     }
 }
 
-fn configured(arguments: &Arguments) -> Result<Server, String> {
+/// The address to ask, and what is wrong with the rest of the configuration.
+fn configured(arguments: &Arguments) -> Result<(Address, Option<Errors>), String> {
     blocking::probe().map_err(|stuck| format!("vigie health: starting: {stuck}"))?;
     let path = arguments.config_path();
     // The file system of the configuration may hang.
     let lane = Lane::default();
-    let load = lane.run(PATIENCE, move || config::load(&path));
-    let loaded = smol::block_on(load)
+    let read = lane.run(PATIENCE, move || config::first_address(&path));
+    let read = smol::block_on(read)
         .map_err(|stuck| format!("vigie health: reading the configuration: {stuck}"))?;
-    let config = loaded.map_err(|errors| errors.to_string())?;
-    let first = config
-        .server
-        .addresses
-        .first()
-        .ok_or("vigie health: the configuration names no address: use --server URL")?;
-    Ok(Server::at(first))
+    read.map_err(|errors| errors.to_string())
 }

@@ -52,6 +52,9 @@ impl Target {
         slip::in_text(rest)?;
         let mut url = Url::parse(text).map_err(|error| match error {
             url::ParseError::EmptyHost => NO_HOST,
+            url::ParseError::IdnaError => {
+                "write its host in its ASCII form, as in xn--bcher-kva.example"
+            }
             url::ParseError::InvalidPort => "its port is not a number from 1 to 65535",
             url::ParseError::InvalidIpv6Address => {
                 "its IPv6 address cannot be read: write http://[ADDRESS]:PORT/PATH, without a zone"
@@ -193,7 +196,7 @@ mod tests {
             ("https://h.example:443/", "https://h.example/"),
             ("http://[::1]:8080/a%20b", "http://[::1]:8080/a%20b"),
             (
-                "http://b\u{fc}cher.example/",
+                "http://xn--bcher-kva.example/",
                 "http://xn--bcher-kva.example/",
             ),
             ("http://127.0.0.1?pw", "http://127.0.0.1/"),
@@ -221,6 +224,13 @@ mod tests {
             "file:///etc/passwd",
         ] {
             assert_eq!(shown(url), Err(RIGHT), "{url}");
+        }
+        for host in ["b\u{fc}cher.example", "b%C3%BCcher.example", "\u{ff11}"] {
+            let shown = shown(&format!("https://{host}/"));
+            assert!(
+                shown.is_err_and(|right| right.contains("ASCII form")),
+                "{host}"
+            );
         }
         for url in [
             "http://",

@@ -81,6 +81,20 @@ pub fn load_and<T>(
     }
 }
 
+/// The first address that a configuration file names, and what is wrong with the file: a server that runs
+/// has not taken that over.
+///
+/// Errors: no address can be read.
+pub fn first_address(path: &Path) -> Result<(Address, Option<Errors>), Errors> {
+    let text = yaml::read_file(path).map_err(|error| Errors::new(path, vec![error]))?;
+    let (config, errors) = read(&text, path);
+    let first = config.and_then(|config| config.server.addresses.into_iter().next());
+    let wrong = (!errors.is_empty()).then(|| Errors::new(path, errors.clone()));
+    first
+        .map(|first| (first, wrong))
+        .ok_or_else(|| Errors::new(path, errors))
+}
+
 /// Reads the text of a configuration file. `file` is its name in errors, and relative paths are
 /// taken from its folder.
 ///

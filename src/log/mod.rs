@@ -1,5 +1,6 @@
 //! Lines on standard error, which may be a closed pipe, a full disk or a reader that sleeps.
 
+mod journal;
 mod writer;
 
 use std::io::IsTerminal;
@@ -29,6 +30,13 @@ pub enum Format {
 
 /// The form of a line.
 #[derive(Clone, Copy)]
+struct Shape {
+    style: Style,
+    /// Whether the journal of systemd is to learn the level.
+    for_journal: bool,
+}
+
+#[derive(Clone, Copy)]
 enum Style {
     Plain,
     Coloured,
@@ -42,12 +50,16 @@ pub fn start(level: LevelFilter, format: Format) {
         Format::Text => Style::Plain,
         Format::Json => Style::Json,
     };
+    let shape = Shape {
+        style,
+        for_journal: journal::is_listening(),
+    };
     let tell_lost = move |lost| {
         let message = format!("{} lost", count(lost, "log line"));
-        line(style, Level::Warn, message, &[])
+        line(shape, Level::Warn, message, &[])
     };
     let writer = Box::leak(Box::new(Writer::new(tell_lost)));
-    let logger = Box::leak(Box::new(Logger { style, writer }));
+    let logger = Box::leak(Box::new(Logger { shape, writer }));
     if log::set_logger(logger).is_ok() {
         log::set_max_level(level);
     }
@@ -69,7 +81,7 @@ fn shows_colour() -> bool {
 }
 
 struct Logger {
-    style: Style,
+    shape: Shape,
     writer: &'static Writer,
 }
 
@@ -87,7 +99,7 @@ impl Log for Logger {
         let _ = record.key_values().visit(&mut fields);
         let message = record.args().to_string();
         self.writer
-            .push(line(self.style, record.level(), message, &fields.0));
+            .push(line(self.shape, record.level(), message, &fields.0));
     }
 
     fn flush(&self) {
@@ -95,10 +107,15 @@ impl Log for Logger {
     }
 }
 
-fn line(style: Style, level: Level, message: String, fields: &[(String, String)]) -> String {
+fn line(shape: Shape, level: Level, message: String, fields: &[(String, String)]) -> String {
+    let priority = match shape.for_journal {
+        true => journal::priority(level),
+        false => "",
+    };
     let time = humantime::format_rfc3339_millis(clock::date()).to_string();
-    let text = |begin: String| cut(format!("{begin} {}", escaped(&message)), LONGEST - 1) + "\n";
-    match style {
+    let longest = LONGEST - priority.len();
+    let text = |begin: String| cut(format!("{begin} {}", escaped(&message)), longest - 1) + "\n";
+    let line = match shape.style {
         Style::Plain => text(format!("{time} {level:<5}")),
         Style::Coloured => {
             let colour = colour(level);
@@ -109,12 +126,13 @@ fn line(style: Style, level: Level, message: String, fields: &[(String, String)]
         Style::Json => {
             let line = json_line(&time, level, &cut(message.clone(), LONGEST * 3 / 4), fields);
             // Escaping can make six bytes of one.
-            match line.len() <= LONGEST {
+            match line.len() <= longest {
                 true => line,
                 false => json_line(&time, level, &cut(message, LONGEST / 8), &[]),
             }
         }
-    }
+    };
+    format!("{priority}{line}")
 }
 
 /// The number of a colour (ECMA-48, section 8.3.117).

@@ -371,11 +371,13 @@ impl Vigie {
         prlimit(Some(Pid::from_child(&self.child)), Resource::Nofile, limit).unwrap()
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A file that tells about the process.
     pub(crate) fn proc(&self, name: &str) -> PathBuf {
-        Path::new("/proc")
-            .join(self.child.id().to_string())
-            .join(name)
+        Path::new("/proc").join(self.pid().to_string()).join(name)
     }
 }
 
