@@ -13,7 +13,7 @@ use std::time::Duration;
 use smol::lock::Mutex;
 
 use crate::clock;
-use crate::wording::without_number;
+use crate::wording::{MORE_FILES, without_number};
 
 /// Enough for parsing the deepest configuration that is read; memory that is not used costs nothing.
 const STACK: usize = 512 * 1024;
@@ -28,6 +28,9 @@ impl fmt::Display for Stuck {
                     "no thread for it: {}; raise the limit of processes (ulimit -u, TasksMax of systemd, pids of a container)",
                     without_number(error)
                 )
+            }
+            Self::NoFile(error) => {
+                write!(f, "no file for it: {}; {MORE_FILES}", without_number(error))
             }
             Self::Broken => f.write_str("it stopped at a fault of Vigie itself; please report it"),
         }
@@ -46,6 +49,8 @@ pub enum Stuck {
     TimedOut,
     /// No thread could be had.
     NoThread(io::Error),
+    /// No file could be had.
+    NoFile(io::Error),
     /// The work panicked: a fault of Vigie itself.
     Broken,
 }
@@ -73,8 +78,11 @@ impl Lane {
     }
 }
 
-/// Whether threads can be had. Without one the reactor would not start, but panic.
+/// Whether a thread and a few files can be had. Without them the reactor would not start, but panic.
 pub fn probe() -> Result<(), Stuck> {
+    // It takes three.
+    let pipe = || io::pipe().map_err(Stuck::NoFile);
+    let _files = (pipe()?, pipe()?);
     let thread = thread::Builder::new()
         .spawn(|| ())
         .map_err(Stuck::NoThread)?;

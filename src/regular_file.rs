@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 
-use crate::wording::without_number;
+use crate::wording::{lacks_files, without_number};
 
 /// Why a file cannot be read. Displayed, it names the step and the reason.
 #[derive(Debug)]
@@ -49,6 +49,11 @@ impl Unreadable {
     /// Whether this user may not read it.
     pub fn is_denied(&self) -> bool {
         matches!(self, Self::Open(error) if error.kind() == ErrorKind::PermissionDenied)
+    }
+
+    /// Whether this process, or its host, may open no more files.
+    pub fn lacks_files(&self) -> bool {
+        matches!(self, Self::Open(error) if lacks_files(error))
     }
 }
 

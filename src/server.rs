@@ -22,7 +22,7 @@ use crate::reload::{self, Reloading, Requests};
 use crate::signal::{Wish, Wishes};
 use crate::slot::{Runtime, Task};
 use crate::supervisor;
-use crate::wording::{count, without_number};
+use crate::wording::{MORE_FILES, count, lacks_files, without_number};
 
 /// Descriptors that are kept for files, sources and what the process itself has open.
 const KEPT: u64 = 64;
@@ -184,6 +184,7 @@ fn advise(error: &io::Error, address: &Address, before: &[Address]) -> String {
         return format!("{error} by {bound} of server.address; {why}: leave one of the two out");
     }
     let advice = match error.kind() {
+        _ if lacks_files(error) => return format!("{}; {MORE_FILES}", without_number(error)),
         ErrorKind::AddrInUse => "; stop the process that listens there, or change server.address",
         ErrorKind::AddrNotAvailable => {
             "; this machine has no such address, so change server.address"

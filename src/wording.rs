@@ -2,8 +2,12 @@
 
 use std::io;
 
+use rustix::io::Errno;
+
 /// A quote shows at most this many characters of its text.
 pub const LONGEST_QUOTE: usize = 80;
+/// What to do when there are too few file descriptors.
+pub const MORE_FILES: &str = "raise the limit of open files";
 /// A longer word is no slip of the pen, and comparing it would take long.
 const LONGEST_WORD: usize = 64;
 
@@ -37,6 +41,12 @@ pub fn without_number(error: &io::Error) -> String {
         .next()
         .unwrap_or_default()
         .to_owned()
+}
+
+/// Whether it was for want of a file descriptor, of this process or of its host.
+pub fn lacks_files(error: &io::Error) -> bool {
+    let number = Errno::from_io_error(error);
+    matches!(number, Some(Errno::MFILE | Errno::NFILE))
 }
 
 /// `1 service`, `2 services`.

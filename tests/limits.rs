@@ -44,7 +44,7 @@ fn works(connection: &mut Connection) -> bool {
 }
 
 /// The tests open more connections than the usual soft limit allows.
-fn allow_many_files() {
+pub(crate) fn allow_many_files() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(
         Resource::Nofile,
@@ -220,7 +220,7 @@ fn a_thousand_half_sent_heads_delay_nobody() {
 }
 
 /// A list of some megabytes; asked for often enough, it is more than all buffers on the way hold.
-fn serve_large(server: &str) -> Vigie {
+pub(crate) fn serve_large(server: &str) -> Vigie {
     let list: String = (0..40_000)
         .map(|i| format!("10.{}.{}.{}\n", i >> 16, i >> 8 & 255, i & 255))
         .collect();

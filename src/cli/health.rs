@@ -19,9 +19,9 @@ pub(super) const COMMAND: Command = Command {
 };
 
 const HELP: &str = "\
-Asks a running server whether it is ready, for 3 seconds at most. Without --server it asks the first
-address that the configuration names, a wildcard by loopback. Other errors in the configuration do not
-matter: a server that runs has not taken them over.
+Asks a running server whether it is ready, for 3 seconds at most. Without --server it asks the
+first address that the configuration names, a wildcard by loopback. Other errors in the
+configuration do not matter: a server that runs has not taken them over.
 
 usage: vigie health [-c FILE | --server URL]
 

@@ -12,7 +12,7 @@ use crate::blocking;
 use crate::catalog::Catalog;
 use crate::config::Config;
 use crate::signal::{Wish, Wishes};
-use crate::wording::without_number;
+use crate::wording::{MORE_FILES, lacks_files, without_number};
 
 pub(super) const COMMAND: Command = Command {
     name: "serve",
@@ -43,7 +43,17 @@ fn run(arguments: Arguments) -> ExitCode {
     // Before anything that takes time: a signal that comes now is not to end the process, nor to be lost.
     let mut wishes = match Wishes::new() {
         Ok(wishes) => wishes,
-        Err(error) => return failed(&format!("taking signals: {}", without_number(&error))),
+        Err(error) => {
+            let right = if lacks_files(&error) {
+                format!("; {MORE_FILES}")
+            } else {
+                String::new()
+            };
+            return failed(&format!(
+                "taking signals: {}{right}",
+                without_number(&error)
+            ));
+        }
     };
     match smol::block_on(load(&path, &mut wishes)) {
         None => ExitCode::SUCCESS,

@@ -5,12 +5,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use async_io::Async;
-use rustix::io::Errno;
 
 use super::{Deadline, Failure, Kind};
 use crate::clock::{self, Clock};
 use crate::racing::Racing;
-use crate::wording::without_number;
+use crate::wording::{MORE_FILES, lacks_files, without_number};
 
 /// After so long without a connection the next address is tried beside (RFC 8305, section 5), sooner where
 /// there are so many that half of the time would not do for all.
@@ -68,10 +67,7 @@ async fn attempt(address: SocketAddr, patience: Option<Duration>) -> io::Result<
 
 /// Whether it was for want of files.
 pub(super) fn lack_files(errors: &Errors) -> bool {
-    let kinds = errors.iter().map(|(_, error)| Errno::from_io_error(error));
-    kinds
-        .flatten()
-        .any(|kind| matches!(kind, Errno::MFILE | Errno::NFILE))
+    errors.iter().any(|(_, error)| lacks_files(error))
 }
 
 /// The first few, and how many more addresses there are.
@@ -93,7 +89,7 @@ pub(super) fn unconnected(errors: &Errors) -> Failure {
         .iter()
         .map(|(address, error)| format!("connecting to {address}: {}", without_number(error)));
     let right = match lack_files(errors) {
-        true => "raise the limit of open files",
+        true => MORE_FILES,
         false => "see whether the server runs and listens there",
     };
     Failure::new(Kind::Connect, format!("{}; {right}", some_of(all)))

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::addresses::Family;
 use super::answer::Cut;
 use super::server::Server;
-use crate::wording::without_number;
+use crate::wording::{lacks_files, without_number};
 
 /// What kept one server from answering.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +39,10 @@ pub enum Lack {
 
 impl Lack {
     fn of(error: &io::Error) -> Option<Self> {
+        if lacks_files(error) {
+            return Some(Self::Files);
+        }
         match Errno::from_io_error(error)? {
-            Errno::MFILE | Errno::NFILE => Some(Self::Files),
             Errno::NETUNREACH
             | Errno::NETDOWN
             | Errno::ADDRNOTAVAIL

@@ -13,7 +13,7 @@ use super::resolv_conf::ResolvConf;
 use crate::blocking::{Lane, Stuck};
 use crate::clock::Clock;
 use crate::regular_file::{self, Unreadable};
-use crate::wording::quote;
+use crate::wording::{MORE_FILES, quote};
 
 /// The most bytes that either file may have.
 const LARGEST: u64 = 4 << 20;
@@ -119,6 +119,7 @@ fn advise(error: &Unreadable) -> String {
         Unreadable::NotRegular(_) => format!("{error}; put a file there"),
         Unreadable::Restless => format!("{error}; write a new file and rename it over the old one"),
         _ if error.is_denied() => format!("{error}; let the user that runs Vigie read it"),
+        _ if error.lacks_files() => format!("{error}; {MORE_FILES}"),
         _ => error.to_string(),
     }
 }

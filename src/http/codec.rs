@@ -16,6 +16,7 @@ use super::answer::Fate;
 use super::head::Head;
 use super::host;
 use super::refusal::Refusal;
+use crate::clock;
 
 /// The field in which the guard says from where a browser sent a request, whatever the client wrote.
 pub(super) const SITE: &str = "Sec-Fetch-Site";
@@ -48,6 +49,8 @@ pub(super) async fn request(bytes: Vec<u8>) -> Result<Request, Refusal> {
 
 /// The bytes of a response, in one piece.
 pub(super) async fn bytes(mut response: Response, head_only: bool, fate: Fate) -> Vec<u8> {
+    // The codec would read the clock itself, and panic at a date that HTTP cannot write.
+    response.insert_header("Date", httpdate::fmt_http_date(clock::date()));
     if let Some(value) = fate.value() {
         response.insert_header("Connection", value);
     }

@@ -10,7 +10,7 @@ use super::{Failure, Found, Reader, Reading};
 use crate::blocking::{Lane, Stuck};
 use crate::lines;
 use crate::regular_file::{self, Unreadable};
-use crate::wording::shorten;
+use crate::wording::{MORE_FILES, shorten};
 use crate::yaml::{self, Field, Value};
 
 /// A file of endpoint lines.
@@ -158,6 +158,7 @@ fn advise(error: &Unreadable, max_size: u64) -> String {
         Unreadable::NotRegular(_) => format!("{error}; correct its path"),
         _ if error.is_missing() => format!("{error}; create it, or correct its path"),
         _ if error.is_denied() => format!("{error}; let the user that runs Vigie read it"),
+        _ if error.lacks_files() => format!("{error}; {MORE_FILES}"),
         _ => error.to_string(),
     }
 }

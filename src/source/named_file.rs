@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::regular_file::{self, Unreadable};
-use crate::wording::shorten;
+use crate::wording::{MORE_FILES, shorten};
 
 /// Errors show so many characters of a path.
 const LONGEST_PATH: usize = 255;
@@ -27,6 +27,7 @@ fn advise(error: &Unreadable, largest: u64) -> String {
         Unreadable::NotRegular(_) => format!("{error}; correct its path"),
         _ if error.is_missing() => format!("{error}; create it, or correct its path"),
         _ if error.is_denied() => format!("{error}; let the user that runs Vigie read it"),
+        _ if error.lacks_files() => format!("{error}; {MORE_FILES}"),
         _ => error.to_string(),
     }
 }

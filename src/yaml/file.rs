@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::diagnostic::{Diagnostic, Position};
 use crate::regular_file::{self, Unreadable};
+use crate::wording::MORE_FILES;
 
 /// The most bytes a file may have.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -24,6 +25,7 @@ fn advise(error: &Unreadable) -> String {
         Unreadable::TooLarge => "a configuration has at most 16 MiB",
         Unreadable::Restless => "write a new file and rename it over the old one",
         _ if error.is_denied() => "let the user that runs Vigie read it",
+        _ if error.lacks_files() => MORE_FILES,
         _ => "name a configuration file with -c FILE or VIGIE_CONFIG_PATH",
     };
     format!("{error}; {right}")

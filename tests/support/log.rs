@@ -63,6 +63,21 @@ impl Log {
         digits.into_iter().next().unwrap().parse().unwrap()
     }
 
+    /// What a server says when it serves.
+    pub(super) const STARTED: &str = "started: ";
+
+    /// Waits until the server has started or ended; gives all that it wrote until then.
+    pub(super) fn wait_for_start(&self) -> String {
+        let has_started = |lines: &Lines| {
+            lines
+                .written
+                .iter()
+                .any(|line| line.contains(Self::STARTED))
+        };
+        let lines = self.wait(|lines| lines.ended || has_started(lines));
+        lines.written.join("\n")
+    }
+
     /// Waits until the server has ended; gives all that it wrote.
     pub(crate) fn wait_for_end(&self) -> String {
         self.wait(|lines| lines.ended).written.join("\n")

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use tempfile::TempDir;
 
 use super::log::Log;
@@ -199,6 +199,23 @@ impl Setup {
         })
     }
 
+    /// Starts a server that may be unable to; gives its exit code if it was, and what it said until then or until it
+    /// had started, which ends it too.
+    pub(crate) fn try_to_start(&self) -> (Option<i32>, String) {
+        self.write_services(&self.services);
+        let mut child = self.spawn(Stdio::piped());
+        let log = Log::default();
+        let stderr = child.stderr.take().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| log.follow(stderr));
+            let said = log.wait_for_start();
+            if said.contains(Log::STARTED) {
+                child.kill().unwrap();
+            }
+            (wait_for_exit(&mut child), said)
+        })
+    }
+
     fn spawn(&self, stderr: Stdio) -> Child {
         let passed = self.passed.as_ref();
         let stdin = passed.map_or_else(Stdio::null, |socket| socket.try_clone().unwrap().into());
@@ -326,6 +343,34 @@ impl Vigie {
         value.trim().to_owned()
     }
 
+    /// How much time of processors it has taken, to a hundredth of a second.
+    pub(crate) fn busy(&self) -> Duration {
+        let stat = fs::read_to_string(self.proc("stat")).unwrap();
+        let (_, fields) = stat.rsplit_once(") ").unwrap();
+        let times = fields.split(' ').skip(11).take(2);
+        let ticks: u64 = times.map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
+    }
+
+    /// From now on it may open no file more, but what it has open stays; gives the limit before.
+    pub(crate) fn allow_no_more_files(&self) -> Rlimit {
+        let files = fs::read_dir(self.proc("fd")).unwrap();
+        let taken: Vec<u64> = files
+            .filter_map(|file| file.unwrap().file_name().to_str()?.parse().ok())
+            .collect();
+        // A new one would get the lowest number that is free.
+        let lowest = (0..).find(|number| !taken.contains(number));
+        self.limit_files(Rlimit {
+            current: lowest,
+            maximum: getrlimit(Resource::Nofile).maximum,
+        })
+    }
+
+    /// Sets the limit of open files; gives the one before.
+    pub(crate) fn limit_files(&self, limit: Rlimit) -> Rlimit {
+        prlimit(Some(Pid::from_child(&self.child)), Resource::Nofile, limit).unwrap()
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -358,7 +403,7 @@ fn wait_for_exit(child: &mut Child) -> Option<i32> {
     while begin.elapsed() < PATIENCE {
         match child.try_wait().unwrap() {
             Some(status) => return status.code(),
-            None => thread::sleep(std::time::Duration::from_millis(2)),
+            None => thread::sleep(Duration::from_millis(2)),
         }
     }
     let _ = child.kill();

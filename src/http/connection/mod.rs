@@ -102,7 +102,8 @@ impl Connection {
         match self.turn() {
             Turn::Read => match self.in_time(self.stream.readable()).await {
                 Waited::Ready(good) => good,
-                Waited::Late => Box::pin(self.refuse_late()).await,
+                // What has come is read first: this process may have been stopped meanwhile.
+                Waited::Late => true,
             },
             Turn::Late => Box::pin(self.refuse_late()).await,
             Turn::Yield => {

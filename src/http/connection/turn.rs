@@ -75,6 +75,7 @@ impl Connection {
             date,
         } = &mut *scratch;
         let mut filled = self.input.len();
+        let mut more = false;
         input[..filled].copy_from_slice(&self.input);
         if !self.unread {
             let room = match self.begun {
@@ -88,6 +89,7 @@ impl Connection {
                 Err(error) if is_passing(error) => return self.settle(now, 0),
                 Err(_) => return Turn::Gone,
             }
+            more = filled == room;
         }
         let mut desk = Desk {
             bytes: &input[..filled],
@@ -103,7 +105,11 @@ impl Connection {
             self.input = rest.into();
         }
         match turn {
-            Turn::Read => self.settle(now, answered),
+            Turn::Read => match self.settle(now, answered) {
+                // Only who has sent no more is late.
+                Turn::Late if more => Turn::Yield,
+                turn => turn,
+            },
             Turn::Continue => {
                 self.settle(now, answered);
                 Turn::Continue
