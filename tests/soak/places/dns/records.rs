@@ -1,0 +1,133 @@
+//! SRV and TXT records. The targets of SRV records are names of one version, so their addresses are too.
+
+use super::addresses::{cut_off, is_truncated, malformed};
+use super::{Fault, Form, Read, Type, Zone};
+use crate::lists::{Endpoint, socket, sorted};
+use crate::support::dns::{Act, Asked, NXDOMAIN, REFUSED, Reply, SERVFAIL};
+use crate::truth::Give;
+
+impl Zone {
+    pub(super) fn records(&self, asked: &Asked, read: &mut Read) -> Vec<Act> {
+        if asked.name != "web.test" {
+            return self.target(asked, read);
+        }
+        let texts = self.texts(read);
+        match read.fault {
+            Some(Fault::Servfail) => return asked.error(SERVFAIL),
+            Some(Fault::Refused) => return asked.error(REFUSED),
+            Some(Fault::Silent) => return Vec::new(),
+            Some(Fault::Malformed) => return malformed(asked),
+            Some(Fault::TruncatedForGood) => return cut_off(asked, &texts),
+            Some(Fault::Trimmed) => {
+                return self
+                    .with_addresses(asked.answer(&[]), read, usize::MAX)
+                    .send();
+            }
+            _ => {}
+        }
+        if read.list.is_empty() {
+            self.place
+                .whole(read.version, &[], Give::exchanged(read.arrived));
+            return match read.version % 3 {
+                0 => asked.error(NXDOMAIN),
+                1 if self.kind == Type::Srv => asked.answer(&["web.test SRV 0 0 0 ."]).send(),
+                1 => asked.answer(&["web.test TXT for somebody else"]).send(),
+                _ => asked.answer(&[]).send(),
+            };
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let reply = asked.answer(&texts);
+        let reply = match (self.kind, read.form) {
+            (Type::Srv, Form::Bare) => reply,
+            (Type::Srv, Form::Half) => self.with_addresses(reply, read, read.list.len() / 2),
+            (Type::Srv, _) if read.fault == Some(Fault::TargetFails) => reply,
+            (Type::Srv, _) => self.with_addresses(reply, read, usize::MAX),
+            _ => reply,
+        };
+        let acts = self.send(asked, read, reply);
+        let is_cut = !asked.tcp && acts.iter().any(is_truncated);
+        let is_good = matches!(read.fault, None | Some(Fault::Lost));
+        if is_good && !is_cut && read.told.is_empty() {
+            read.told.push(asked.kind);
+            self.place.whole(
+                read.version,
+                &sorted(read.list.clone()),
+                Give::exchanged(read.arrived),
+            );
+        }
+        acts
+    }
+
+    /// The records of a version, shuffled.
+    fn texts(&self, read: &mut Read) -> Vec<String> {
+        let of_srv = |(index, endpoint): (usize, &Endpoint)| {
+            format!(
+                "web.test SRV 0 {} {} {}",
+                endpoint.weight,
+                endpoint.port,
+                name(read.version, index)
+            )
+        };
+        let of_txt = |(_, endpoint): (usize, &Endpoint)| {
+            format!("web.test TXT eds={}| {}", socket(endpoint), endpoint.weight)
+        };
+        let all = read.list.iter().enumerate();
+        let mut texts: Vec<String> = match self.kind {
+            Type::Srv => all.map(of_srv).collect(),
+            _ => all.map(of_txt).collect(),
+        };
+        if read.fault == Some(Fault::BadLine) {
+            texts.push("web.test TXT eds=10.0.0.1:80 lots".into());
+        }
+        read.chance.shuffle(&mut texts);
+        texts
+    }
+
+    /// The addresses of the first targets along.
+    fn with_addresses(&self, reply: Reply, read: &Read, count: usize) -> Reply {
+        let address = |(index, endpoint): (usize, &Endpoint)| {
+            let kind = if endpoint.ip.is_ipv4() { "A" } else { "AAAA" };
+            format!("{} {kind} {}", name(read.version, index), endpoint.ip)
+        };
+        let texts: Vec<String> = read
+            .list
+            .iter()
+            .enumerate()
+            .take(count)
+            .map(address)
+            .collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        reply.additional(&texts)
+    }
+
+    /// One family of one target.
+    fn target(&self, asked: &Asked, read: &Read) -> Vec<Act> {
+        let index = asked
+            .name
+            .strip_prefix('t')
+            .and_then(|rest| rest.split('.').next()?.parse::<usize>().ok());
+        let endpoint = index.and_then(|index| {
+            read.list
+                .get(index)
+                .filter(|_| asked.name == name(read.version, index))
+        });
+        let Some(endpoint) = endpoint else {
+            return asked.error(NXDOMAIN);
+        };
+        if read.fault == Some(Fault::TargetFails) && index == Some(0) {
+            return asked.error(SERVFAIL);
+        }
+        self.place.goes_on(read.version);
+        match endpoint.ip.is_ipv4() == (asked.kind == "A") {
+            true => asked
+                .answer(&[&format!("{} {} {}", asked.name, asked.kind, endpoint.ip)])
+                .send(),
+            false => asked.answer(&[]).send(),
+        }
+    }
+}
+
+/// A target of one version.
+fn name(version: u64, index: usize) -> String {
+    format!("t{index}.v{version}.test")
+}
