@@ -134,7 +134,7 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
         stage.pause(ROUND.min(end.saturating_duration_since(Instant::now())));
         resources.look(&stage, &names);
     }
-    stage.end();
+    stage.close();
     let missing = covered::missing(&stage.tally);
     if length >= Duration::from_secs(covered::LENGTH) && !missing.is_empty() {
         stage.fail(format!(

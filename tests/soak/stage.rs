@@ -25,6 +25,7 @@ pub(crate) struct Stage {
     pub(crate) quiet: Quiet,
     ended: AtomicBool,
     failure: Mutex<Option<String>>,
+    parts: Mutex<Vec<thread::JoinHandle<()>>>,
 }
 
 /// How often each kind of thing has happened.
@@ -48,6 +49,7 @@ impl Stage {
             quiet: Quiet::default(),
             ended: AtomicBool::new(false),
             failure: Mutex::default(),
+            parts: Mutex::default(),
         })
     }
 
@@ -74,11 +76,7 @@ impl Stage {
     }
 
     /// Runs a part again and again until the end, resting when all is to be quiet. A panic in it is a failure.
-    pub(crate) fn run(
-        self: &Arc<Self>,
-        name: &str,
-        mut turn: impl FnMut() + Send + 'static,
-    ) -> thread::JoinHandle<()> {
+    pub(crate) fn run(self: &Arc<Self>, name: &str, mut turn: impl FnMut() + Send + 'static) {
         let stage = self.clone();
         let body = move || {
             while stage.goes_on() {
@@ -92,10 +90,26 @@ impl Stage {
                 }
             }
         };
-        thread::Builder::new()
-            .name(name.into())
-            .spawn(body)
-            .unwrap()
+        let part = thread::Builder::new().name(name.into()).spawn(body);
+        self.parts.lock().unwrap().push(part.unwrap());
+    }
+
+    /// Ends all parts and the server, which outlive this process otherwise: peers hold on to them. It must have had
+    /// no bug.
+    pub(crate) fn close(&self) {
+        self.end();
+        let begin = Instant::now();
+        for part in self.parts.lock().unwrap().drain(..) {
+            while !part.is_finished() && begin.elapsed() < Duration::from_secs(25) {
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+        let lines = self.vigie.log.lines();
+        let is_bad = |line: &&String| line.contains("panicked") || line.contains("a fault of Vigie");
+        if let Some(line) = lines.iter().find(is_bad) {
+            self.fail(format!("the log says: {line}"));
+        }
+        self.vigie.signal(rustix::process::Signal::KILL);
     }
 
     /// The pace of a schedule: it waits for no event.

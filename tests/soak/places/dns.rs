@@ -216,7 +216,7 @@ impl Zone {
     }
 
     /// Whether a question for the name begins another read: it was asked before, and not just now by the same, nor
-    /// because an answer did not fit in a datagram.
+    /// because an answer did not fit in a datagram, or because EDNS was refused.
     fn is_new(&self, state: &State, asked: &Asked) -> bool {
         let Some(read) = &state.read else { return true };
         let mut same = read
@@ -224,7 +224,7 @@ impl Zone {
             .iter()
             .filter(|(kind, _)| *kind == asked.kind)
             .peekable();
-        let is_second_try = asked.tcp && self.kind != Type::AOverTcp;
+        let is_second_try = !asked.edns || asked.tcp && self.kind != Type::AOverTcp;
         same.peek().is_some() && !is_second_try && !same.any(|(_, peer)| *peer == asked.peer)
     }
 

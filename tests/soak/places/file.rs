@@ -132,10 +132,13 @@ impl Writer {
         let text = lists::lines(&list, &mut self.chance);
         self.place.whole(version, &list, Give::standing());
         if let Some(mount) = &self.mount {
-            // Not at once, but it is read when it is at rest.
-            let slow = self.place.begin(Excuse::Slow);
+            // Not at once; and what is changed past a file system may be seen in pieces for a moment.
+            let spans = [Excuse::Slow, Excuse::Failing].map(|excuse| self.place.begin(excuse));
             mount.write("list.txt", &text);
-            self.place.end_at(slow, Instant::now() + REST);
+            let at_rest = Instant::now() + REST;
+            spans
+                .iter()
+                .for_each(|span| self.place.end_at(*span, at_rest));
             stage.tally.count("peers: file", "written behind a mount");
             return self.present(Some(version));
         }

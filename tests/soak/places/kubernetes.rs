@@ -51,8 +51,15 @@ const FAULTS: [Fault; 9] = [
 struct Api {
     stage: Later,
     services: HashMap<String, Service>,
-    /// The token that is accepted, by its number.
-    token: Mutex<(u32, Chance)>,
+    token: Mutex<Token>,
+}
+
+/// The token that is accepted.
+struct Token {
+    number: u32,
+    chance: Chance,
+    /// A read can be refused once, and must not be again: so each token lasts longer than a read.
+    until: Instant,
 }
 
 struct Service {
@@ -105,7 +112,11 @@ pub(crate) fn start(stage: &Later, seed: u64, numbers: &[u8]) -> (Vec<Kept>, Str
     let api = Arc::new(Api {
         stage: stage.clone(),
         services: numbers.iter().map(service).collect(),
-        token: Mutex::new((0, Chance::of(seed, "tokens"))),
+        token: Mutex::new(Token {
+            number: 0,
+            chance: Chance::of(seed, "tokens"),
+            until: Instant::now(),
+        }),
     });
     let kept = |number: &u8| Kept {
         place: api.services[&format!("service-{number}")].place.clone(),
@@ -146,15 +157,14 @@ impl Api {
     /// Whether the token is an old one. The token file holds a new one before that is asked for.
     fn refuses(&self, stage: &Stage, asked: &Asked<'_>) -> bool {
         let mut token = self.token.lock().unwrap();
-        if token.1.one_in(40) {
-            token.0 += 1;
-            stage
-                .vigie
-                .setup
-                .write("token", format!("token-{}\n", token.0));
+        if Instant::now() >= token.until {
+            token.number += 1;
+            token.until = Instant::now() + token.chance.ms(3000..6000);
+            let text = format!("token-{}\n", token.number);
+            stage.vigie.setup.write("token", text);
             stage.tally.count("peers: kubernetes", "new token");
         }
-        asked.authorization().as_deref() != Some(&format!("Bearer token-{}", token.0))
+        asked.authorization().as_deref() != Some(&format!("Bearer token-{}", token.number))
     }
 }
 

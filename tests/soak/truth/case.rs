@@ -82,21 +82,36 @@ impl Case<'_> {
             .and_then(|version| Some((version.number, *version.gives.last()?)))
     }
 
-    /// The configuration and those right before it in which the source of the service is the same, and a list is kept
-    /// for long.
-    pub(super) fn chain(&self, spec: &Spec) -> Vec<&Epoch> {
-        let is_same = |epoch: &&Arc<Epoch>| {
-            let before = epoch.services.get(self.asked.service);
-            before.is_some_and(|before| {
-                before.source == spec.source && before.max_stale > Duration::ZERO
-            })
+    /// The configuration and those right before it in which the source of the service is the same, and whose last good
+    /// lists are surely taken over.
+    fn chain(&self, spec: &Spec) -> Vec<&Epoch> {
+        let mut chain = self.since(spec);
+        let keeps = |epoch: &&Epoch| {
+            let spec = epoch.services.get(self.asked.service);
+            spec.is_some_and(|spec| spec.max_stale > Duration::ZERO)
         };
-        let before = self.epochs[1..].iter().take_while(is_same);
-        self.epochs[..1]
-            .iter()
-            .chain(before)
-            .map(|epoch| &**epoch)
-            .collect()
+        let sure = chain[1..].iter().take_while(|epoch| keeps(epoch)).count();
+        chain.truncate(1 + sure);
+        chain
+    }
+
+    /// The same with those whose last good lists may be taken over: without `max_stale` the list that is kept for its ttl
+    /// is, but none from before.
+    pub(super) fn since(&self, spec: &Spec) -> Vec<&Epoch> {
+        let mut since = vec![&*self.epochs[0]];
+        for epoch in &self.epochs[1..] {
+            let Some(before) = epoch.services.get(self.asked.service) else {
+                break;
+            };
+            if before.source != spec.source {
+                break;
+            }
+            since.push(&**epoch);
+            if before.max_stale.is_zero() {
+                break;
+            }
+        }
+        since
     }
 
     fn check_time(&self, spec: &Spec, log: &Log) -> Result<(), String> {

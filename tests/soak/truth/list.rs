@@ -102,7 +102,7 @@ impl Rules<'_> {
                 "it is {past} s past its ttl, and max_stale is {max_stale:?}"
             ));
         }
-        let chain = self.case.chain(self.spec);
+        let chain = self.case.since(self.spec);
         let since = chain[chain.len() - 1].begun;
         let mut wrong = "it was not given yet".to_owned();
         for give in self.gives() {
@@ -212,8 +212,12 @@ impl Rules<'_> {
     }
 }
 
+/// The begin and the end of a body, and how many endpoints it has.
 fn shown(body: &str) -> String {
-    let lines: Vec<&str> = body.lines().map(str::trim).collect();
-    let most = lines.len().min(6);
-    format!("{} bytes: {}", body.len(), lines[..most].join(" "))
+    let ips: Vec<&str> = body
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("\"ip\": "))
+        .collect();
+    let (first, last) = (ips.first().unwrap_or(&""), ips.last().unwrap_or(&""));
+    format!("{} endpoints, {first} to {last}", ips.len())
 }

@@ -38,9 +38,10 @@ impl Zone {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let reply = asked.answer(&texts);
         let reply = match (self.kind, read.form) {
+            // With an address of one family along, the other may fail.
+            (Type::Srv, _) if read.fault == Some(Fault::TargetFails) => reply,
             (Type::Srv, Form::Bare) => reply,
             (Type::Srv, Form::Half) => self.with_addresses(reply, read, read.list.len() / 2),
-            (Type::Srv, _) if read.fault == Some(Fault::TargetFails) => reply,
             (Type::Srv, _) => self.with_addresses(reply, read, usize::MAX),
             _ => reply,
         };
