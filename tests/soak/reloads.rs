@@ -28,12 +28,12 @@ const KEPT: usize = 20;
 /// Starts the reloads; `first` is in force, and is the first of all.
 pub(crate) fn start(stage: &Arc<Stage>, mut services: Services, first: Configuration) {
     let shared = stage.clone();
-    let mut chance = stage.chance("reloads");
+    let (mut chance, mut deck) = (stage.chance("reloads"), Vec::new());
     let (mut present, mut number, mut old) = (first, 0, VecDeque::new());
     stage.run("reloads", move || {
         shared.pause(chance.ms(300..3500));
         match chance.number(0..8) {
-            0 => fail(&shared, &present, chance.of_these(&BAD)),
+            0 | 2 => fail(&shared, &present, chance.deal(&mut deck, &BAD)),
             // The same file: the cache is emptied, and nothing else changes.
             1 => {
                 number += 1;

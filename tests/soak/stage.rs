@@ -105,7 +105,8 @@ impl Stage {
             }
         }
         let lines = self.vigie.log.lines();
-        let is_bad = |line: &&String| line.contains("panicked") || line.contains("a fault of Vigie");
+        let is_bad =
+            |line: &&String| line.contains("panicked") || line.contains("a fault of Vigie");
         if let Some(line) = lines.iter().find(is_bad) {
             self.fail(format!("the log says: {line}"));
         }

@@ -2,18 +2,22 @@
 //! of one read, though its records come in many answers.
 
 mod addresses;
+mod questions;
 mod records;
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use self::addresses::is_truncated;
+use self::questions::{Place as Belongs, Questions, State as Told};
 use super::{Kept, Later, arrived};
 use crate::chance::Chance;
 use crate::lists::{Endpoint, Style};
 use crate::mood::Moods;
 use crate::stage::Stage;
-use crate::support::dns::{Act, Asked, DnsServer, Reply};
-use crate::truth::{Excuse, Place};
+use crate::support::dns::{Act, Asked, DnsServer, NOTIMP, Reply};
+use crate::truth::{Excuse, Give, Place};
 
 /// An answer with more bytes goes over TCP; Vigie takes 1232 in a datagram.
 const LARGEST_DATAGRAM: usize = 1200;
@@ -103,6 +107,16 @@ struct State {
     moods: Moods<Fault>,
     chance: Chance,
     read: Option<Read>,
+    questions: Questions,
+    /// The targets of versions that may still be looked up.
+    targets: VecDeque<Targets>,
+}
+
+/// What is known of the targets of one version.
+struct Targets {
+    version: u64,
+    list: Vec<Endpoint>,
+    first_fails: bool,
 }
 
 /// The questions of one read.
@@ -112,8 +126,9 @@ struct Read {
     fault: Option<Fault>,
     form: Form,
     list: Vec<Endpoint>,
-    /// Who asked for which kind: the same again is the same question.
-    asked: Vec<(&'static str, std::net::SocketAddr)>,
+    /// Other reads that got the list too.
+    joined: Vec<Instant>,
+    is_whole: bool,
     /// What was told whole.
     told: Vec<&'static str>,
     chance: Chance,
@@ -161,6 +176,8 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8, kind: Type) -> Kept {
             moods: Moods::new(faults, Chance::of(seed, &format!("moods of {name}"))),
             chance: Chance::of(seed, &name),
             read: None,
+            questions: Questions::default(),
+            targets: VecDeque::new(),
         }),
     };
     let place = zone.place.clone();
@@ -191,41 +208,71 @@ impl Zone {
             .get()
             .expect("the stage is set before anyone asks");
         let mut state = self.state.lock().unwrap();
-        let is_main = asked.name == "web.test";
-        if is_main && self.is_new(&state, asked) {
-            self.begin(stage, &mut state);
+        if asked.name != "web.test" {
+            return self.target(asked, &state);
         }
+        let is_second_try = !asked.edns || asked.tcp && self.kind != Type::AOverTcp;
+        match state.questions.place(asked, is_second_try, self.kinds()) {
+            Belongs::Begins => {
+                state.questions = Questions::default();
+                self.begin(stage, &mut state);
+            }
+            Belongs::Joins => self.join(&mut state),
+            Belongs::GoesOn => {}
+        }
+        let is_known = state.questions.is_known(asked);
         let Some(read) = &mut state.read else {
             return Vec::new();
         };
-        let before = read
-            .asked
-            .iter()
-            .filter(|(kind, peer)| *kind == asked.kind && *peer == asked.peer)
-            .count();
-        if is_main {
-            read.asked.push((asked.kind, asked.peer));
-        }
-        if read.fault == Some(Fault::Lost) && !asked.tcp && before == 0 && is_main {
-            return Vec::new();
-        }
+        let acts = match (self.kind, read.fault) {
+            (_, Some(Fault::Lost)) if !asked.tcp && !is_known => Vec::new(),
+            (Type::A | Type::AOverTcp, _) => self.addresses(asked, read),
+            (Type::Srv | Type::Txt, _) => self.records(asked, read),
+        };
+        self.give_again(read);
+        let is_again =
+            |act: &Act| !asked.tcp && (is_truncated(act) || asked.edns && is_not_implemented(act));
+        let told = match acts.iter().any(is_again) {
+            true => Told::Again,
+            false if acts.is_empty() => Told::Open,
+            false => Told::Answered,
+        };
+        state.questions.note(asked, is_second_try, told);
+        acts
+    }
+
+    /// How many questions for the name make a read.
+    fn kinds(&self) -> usize {
         match self.kind {
-            Type::A | Type::AOverTcp => self.addresses(asked, read),
-            Type::Srv | Type::Txt => self.records(asked, read),
+            Type::A | Type::AOverTcp => 2,
+            Type::Srv | Type::Txt => 1,
         }
     }
 
-    /// Whether a question for the name begins another read: it was asked before, and not just now by the same, nor
-    /// because an answer did not fit in a datagram, or because EDNS was refused.
-    fn is_new(&self, state: &State, asked: &Asked) -> bool {
-        let Some(read) = &state.read else { return true };
-        let mut same = read
-            .asked
-            .iter()
-            .filter(|(kind, _)| *kind == asked.kind)
-            .peekable();
-        let is_second_try = !asked.edns || asked.tcp && self.kind != Type::AOverTcp;
-        same.peek().is_some() && !is_second_try && !same.any(|(_, peer)| *peer == asked.peer)
+    /// Another read is under way, and gets the same.
+    fn join(&self, state: &mut State) {
+        let now = Instant::now();
+        if let Some(read) = &mut state.read {
+            read.joined.push(now);
+            self.excuse(read.fault, now);
+        }
+    }
+
+    /// Notes that a list is whole.
+    fn whole(&self, read: &mut Read, list: &[Endpoint]) {
+        if !std::mem::replace(&mut read.is_whole, true) {
+            let give = Give::exchanged(read.arrived);
+            self.place.whole(read.version, list, give);
+        }
+    }
+
+    /// The reads that have joined have it too.
+    fn give_again(&self, read: &mut Read) {
+        if read.is_whole {
+            for arrived in read.joined.drain(..) {
+                self.place.again(read.version, Give::exchanged(arrived));
+            }
+        }
     }
 
     fn begin(&self, stage: &Stage, state: &mut State) {
@@ -275,13 +322,22 @@ impl Zone {
             list.clear();
         }
         self.excuse(fault, arrived);
+        state.targets.push_back(Targets {
+            version,
+            list: list.clone(),
+            first_fails: fault == Some(Fault::TargetFails),
+        });
+        if state.targets.len() > 20 {
+            state.targets.pop_front();
+        }
         state.read = Some(Read {
             version,
             arrived,
             fault,
             form,
             list,
-            asked: Vec::new(),
+            joined: Vec::new(),
+            is_whole: false,
             told: Vec::new(),
             chance,
         });
@@ -326,4 +382,8 @@ impl Zone {
         acts.extend(reply.send());
         acts
     }
+}
+
+fn is_not_implemented(act: &Act) -> bool {
+    matches!(act, Act::Send(bytes) if u16::from(bytes[3] & 15) == NOTIMP)
 }

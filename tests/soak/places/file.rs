@@ -199,7 +199,9 @@ impl Writer {
         file.write_all(&text.as_bytes()[from..]).unwrap();
         self.present = Some(version);
         let at_rest = Instant::now() + REST;
-        spans.iter().for_each(|span| self.place.end_at(*span, at_rest));
+        spans
+            .iter()
+            .for_each(|span| self.place.end_at(*span, at_rest));
         stage.tally.count("peers: file", "written in place");
     }
 

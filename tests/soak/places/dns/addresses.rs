@@ -3,7 +3,6 @@
 use super::{Fault, Form, Read, Zone};
 use crate::lists::{Endpoint, sorted};
 use crate::support::dns::{Act, Asked, NOTIMP, NXDOMAIN, REFUSED, SERVFAIL};
-use crate::truth::Give;
 
 impl Zone {
     pub(super) fn addresses(&self, asked: &Asked, read: &mut Read) -> Vec<Act> {
@@ -69,8 +68,7 @@ impl Zone {
                         || endpoint.ip.is_ipv4() != (read.version % 2 == 0)
                 };
                 let list = read.list.iter().filter(is_kept).copied().collect();
-                self.place
-                    .whole(read.version, &sorted(list), Give::exchanged(read.arrived));
+                self.whole(read, &sorted(list));
             }
         }
     }

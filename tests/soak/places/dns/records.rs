@@ -1,16 +1,12 @@
 //! SRV and TXT records. The targets of SRV records are names of one version, so their addresses are too.
 
 use super::addresses::{cut_off, is_truncated, malformed};
-use super::{Fault, Form, Read, Type, Zone};
+use super::{Fault, Form, Read, State, Type, Zone};
 use crate::lists::{Endpoint, socket, sorted};
 use crate::support::dns::{Act, Asked, NXDOMAIN, REFUSED, Reply, SERVFAIL};
-use crate::truth::Give;
 
 impl Zone {
     pub(super) fn records(&self, asked: &Asked, read: &mut Read) -> Vec<Act> {
-        if asked.name != "web.test" {
-            return self.target(asked, read);
-        }
         let texts = self.texts(read);
         match read.fault {
             Some(Fault::Servfail) => return asked.error(SERVFAIL),
@@ -26,8 +22,7 @@ impl Zone {
             _ => {}
         }
         if read.list.is_empty() {
-            self.place
-                .whole(read.version, &[], Give::exchanged(read.arrived));
+            self.whole(read, &[]);
             return match read.version % 3 {
                 0 => asked.error(NXDOMAIN),
                 1 if self.kind == Type::Srv => asked.answer(&["web.test SRV 0 0 0 ."]).send(),
@@ -48,13 +43,9 @@ impl Zone {
         let acts = self.send(asked, read, reply);
         let is_cut = !asked.tcp && acts.iter().any(is_truncated);
         let is_good = matches!(read.fault, None | Some(Fault::Lost));
-        if is_good && !is_cut && read.told.is_empty() {
-            read.told.push(asked.kind);
-            self.place.whole(
-                read.version,
-                &sorted(read.list.clone()),
-                Give::exchanged(read.arrived),
-            );
+        if is_good && !is_cut {
+            let list = sorted(read.list.clone());
+            self.whole(read, &list);
         }
         acts
     }
@@ -102,23 +93,24 @@ impl Zone {
     }
 
     /// One family of one target.
-    fn target(&self, asked: &Asked, read: &Read) -> Vec<Act> {
-        let index = asked
-            .name
-            .strip_prefix('t')
-            .and_then(|rest| rest.split('.').next()?.parse::<usize>().ok());
-        let endpoint = index.and_then(|index| {
-            read.list
-                .get(index)
-                .filter(|_| asked.name == name(read.version, index))
-        });
-        let Some(endpoint) = endpoint else {
+    pub(super) fn target(&self, asked: &Asked, state: &State) -> Vec<Act> {
+        let number = |label: &str| label.get(1..)?.parse::<u64>().ok();
+        let mut labels = asked.name.split('.').map(number);
+        let (Some(Some(index)), Some(Some(version))) = (labels.next(), labels.next()) else {
             return asked.error(NXDOMAIN);
         };
-        if read.fault == Some(Fault::TargetFails) && index == Some(0) {
+        let targets = state
+            .targets
+            .iter()
+            .find(|targets| targets.version == version);
+        let Some(targets) = targets else {
+            return asked.error(NXDOMAIN);
+        };
+        if targets.first_fails && index == 0 {
             return asked.error(SERVFAIL);
         }
-        self.place.goes_on(read.version);
+        self.place.goes_on(version);
+        let endpoint = &targets.list[index as usize];
         match endpoint.ip.is_ipv4() == (asked.kind == "A") {
             true => asked
                 .answer(&[&format!("{} {} {}", asked.name, asked.kind, endpoint.ip)])
