@@ -38,7 +38,7 @@ impl<F: Copy> Moods<F> {
         if now >= self.until {
             let (mood, length) = match self.present {
                 Mood::Good => (self.bad(), self.bad_length()),
-                Mood::Faulty(_) | Mood::Flapping => (Mood::Good, self.chance.ms(100..2500)),
+                Mood::Faulty(_) | Mood::Flapping => (Mood::Good, self.chance.ms(100..1500)),
             };
             self.present = mood;
             self.until = now + length;
@@ -60,7 +60,7 @@ impl<F: Copy> Moods<F> {
 
     /// Mostly short; sometimes longer than any list may stand in.
     fn bad_length(&mut self) -> std::time::Duration {
-        match self.chance.one_in(6) {
+        match self.chance.one_in(8) {
             true => self.chance.ms(4000..9000),
             false => self.chance.ms(50..1500),
         }

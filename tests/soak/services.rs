@@ -145,7 +145,7 @@ impl Services {
             ..still("crowd", &[], "crowd.txt")
         };
         add(&mut text, &mut specs, "crowd", crowd, "");
-        if generation % 2 == 0 {
+        if generation.is_multiple_of(2) {
             add(
                 &mut text,
                 &mut specs,

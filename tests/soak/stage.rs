@@ -57,10 +57,17 @@ impl Stage {
         Chance::of(self.seed, name)
     }
 
-    /// The first failure stands, and ends the soak.
+    /// The first failure stands, and ends the soak. Peers go away at the end, so what comes after it is none.
     pub(crate) fn fail(&self, why: impl Into<String>) {
+        if self.goes_on() {
+            self.conclude(why);
+            self.end();
+        }
+    }
+
+    /// A failure that only the end shows.
+    pub(crate) fn conclude(&self, why: impl Into<String>) {
         self.failure.lock().unwrap().get_or_insert(why.into());
-        self.end();
     }
 
     pub(crate) fn end(&self) {
@@ -108,7 +115,7 @@ impl Stage {
         let is_bad =
             |line: &&String| line.contains("panicked") || line.contains("a fault of Vigie");
         if let Some(line) = lines.iter().find(is_bad) {
-            self.fail(format!("the log says: {line}"));
+            self.conclude(format!("the log says: {line}"));
         }
         self.vigie.signal(rustix::process::Signal::KILL);
     }

@@ -129,6 +129,7 @@ impl DnsServer {
     }
 
     /// Keeps no record of what is asked from now on.
+    #[allow(dead_code, reason = "for the soak")]
     pub(crate) fn forgetting(self) -> Self {
         self.shared.forgets.store(true, Ordering::SeqCst);
         self

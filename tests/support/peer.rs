@@ -52,6 +52,7 @@ pub(crate) enum Reply {
     /// Does as it likes, then ends the connection.
     Act(Act),
     /// Reads and writes as it likes; says whether it waits for the next request then.
+    #[allow(dead_code, reason = "for the soak")]
     Converse(Converse),
 }
 
@@ -170,6 +171,7 @@ impl Peer {
     }
 
     /// Keeps no record of what is asked from now on.
+    #[allow(dead_code, reason = "for the soak")]
     pub(crate) fn forgetting(self) -> Self {
         self.seen.lock().unwrap().forgets = true;
         self
@@ -177,12 +179,14 @@ impl Peer {
 
     /// Refuses new connections until it is opened. Only a peer at an address of its own can be sure to get its port
     /// back.
+    #[allow(dead_code, reason = "for the soak")]
     pub(crate) fn shut(&self) {
         *self.door.shut.lock().unwrap() = true;
         // Wakes who accepts.
         let _ = TcpStream::connect(self.address);
     }
 
+    #[allow(dead_code, reason = "for the soak")]
     pub(crate) fn open(&self) {
         *self.door.shut.lock().unwrap() = false;
         self.door.opened.notify_all();

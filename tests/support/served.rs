@@ -43,14 +43,6 @@ impl Setup {
         }
     }
 
-    /// Other lines under `services:`.
-    pub(crate) fn with_services(self, lines: &str) -> Self {
-        Self {
-            services: lines.into(),
-            ..self
-        }
-    }
-
     /// The lines under `server:`.
     pub(crate) fn server(self, lines: &str) -> Self {
         Self {

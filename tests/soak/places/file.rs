@@ -167,42 +167,60 @@ impl Writer {
         self.present(Some(version));
     }
 
-    /// Written in several steps, each cut within an address, so that no part of it is a list.
+    /// Written in several steps, each cut within an address, so that no part of it is a list. Vigie reads it when it has
+    /// been left alone for 100 ms, which it is only when this thread is held up.
     fn write_in_place(&mut self, stage: &Stage) {
+        let path = self.path(stage);
+        if path.is_symlink() {
+            return self.replace(stage);
+        }
+        // A file that has just been put there by a rename is taken for whole sooner.
+        stage.pause(REST);
         let version = self.place.draft();
         let count = self.chance.number(3..100);
         let list = self.style.exactly(count, version, &mut self.chance);
         let text = lists::lines(&list, &mut self.chance);
-        let begins: Vec<usize> = text
-            .match_indices('\n')
-            .map(|(at, _)| at + 1 + "10.1".len())
-            .collect();
-        let mut cuts: Vec<usize> = (0..self.chance.number(1..4))
-            .map(|_| begins[self.chance.number(0..begins.len() - 1)])
-            .collect();
-        cuts.sort_unstable();
-        let spans = [Excuse::Slow, Excuse::Failing].map(|excuse| self.place.begin(excuse));
-        // A link would lead to a file that was put there for an earlier version.
-        let path = self.path(stage);
-        if path.is_symlink() {
-            fs::remove_file(&path).unwrap();
-        }
+        let slow = self.place.begin(Excuse::Slow);
+        let mut from = 0;
+        let mut held_up = self.may_be_held_up();
         let mut file = File::create(&path).unwrap();
         self.present(None);
-        let mut from = 0;
-        for cut in cuts {
+        for cut in self.cuts(&text) {
             file.write_all(&text.as_bytes()[from..cut]).unwrap();
+            self.was_written(held_up);
+            held_up = self.may_be_held_up();
             from = cut;
             stage.pause(self.chance.ms(1..60));
         }
         self.place.whole(version, &list, Give::standing());
         file.write_all(&text.as_bytes()[from..]).unwrap();
+        self.was_written(held_up);
         self.present = Some(version);
-        let at_rest = Instant::now() + REST;
-        spans
-            .iter()
-            .for_each(|span| self.place.end_at(*span, at_rest));
+        self.place.end_at(slow, Instant::now() + REST);
         stage.tally.count("peers: file", "written in place");
+    }
+
+    /// Within addresses, in their order.
+    fn cuts(&mut self, text: &str) -> Vec<usize> {
+        let begins = text
+            .match_indices('\n')
+            .map(|(at, _)| at + 1 + "10.1".len());
+        let within: Vec<usize> = begins.filter(|at| *at < text.len()).collect();
+        let count = self.chance.number(1..4);
+        let mut cuts: Vec<usize> = (0..count).map(|_| self.chance.of_these(&within)).collect();
+        cuts.sort_unstable();
+        cuts
+    }
+
+    /// When nothing more is written for a while, a part may be read.
+    fn may_be_held_up(&self) -> u64 {
+        let held_up = Instant::now() + Duration::from_millis(80);
+        self.place.begin_at(Excuse::Failing, held_up)
+    }
+
+    /// More was written; in time, or until now it may have been read.
+    fn was_written(&self, held_up: u64) {
+        self.place.end(held_up);
     }
 
     /// Something else than a list in its place for a while, then a list again.

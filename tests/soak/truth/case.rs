@@ -10,7 +10,7 @@ use super::{Asked, Kind};
 use crate::support::Answer;
 
 /// What takes no time takes so long at most, before slack.
-const QUICK: Duration = Duration::from_millis(400);
+const QUICK: Duration = Duration::from_millis(800);
 /// While a list may stand in, a read is waited for so long.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// Of every source here.

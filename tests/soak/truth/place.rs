@@ -180,8 +180,13 @@ impl Place {
     }
 
     pub(crate) fn end_at(&self, id: u64, end: Instant) {
-        if let Some(span) = self.log().spans.iter_mut().find(|span| span.id == id) {
-            span.end = Some(end);
+        let mut log = self.log();
+        if let Some(at) = log.spans.iter().position(|span| span.id == id) {
+            match log.spans[at].begin <= end {
+                true => log.spans[at].end = Some(end),
+                // It was to begin later, and did not.
+                false => drop(log.spans.remove(at)),
+            }
         }
     }
 }

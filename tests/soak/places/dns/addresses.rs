@@ -9,7 +9,7 @@ impl Zone {
         let is_of_kind = |endpoint: &&Endpoint| endpoint.ip.is_ipv4() == (asked.kind == "A");
         let mine: Vec<Endpoint> = read.list.iter().filter(is_of_kind).copied().collect();
         // The family that fails alone is the same for both questions.
-        let is_failing = |read: &Read| (asked.kind == "A") == (read.version % 2 == 0);
+        let is_failing = |read: &Read| (asked.kind == "A") == read.version.is_multiple_of(2);
         match read.fault {
             Some(Fault::Servfail) => return asked.error(SERVFAIL),
             Some(Fault::Refused) => return asked.error(REFUSED),
@@ -65,7 +65,7 @@ impl Zone {
             if read.told.len() == 2 && !matches!(read.fault, Some(Fault::OneSilent)) {
                 let is_kept = |endpoint: &&Endpoint| {
                     read.fault != Some(Fault::OneRefused)
-                        || endpoint.ip.is_ipv4() != (read.version % 2 == 0)
+                        || endpoint.ip.is_ipv4() != read.version.is_multiple_of(2)
                 };
                 let list = read.list.iter().filter(is_kept).copied().collect();
                 self.whole(read, &sorted(list));
