@@ -35,6 +35,7 @@ mod services;
 mod stage;
 mod truth;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -134,7 +135,10 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     let end = Instant::now() + length;
     while stage.goes_on() && Instant::now() < end {
         stage.pause(ROUND.min(end.saturating_duration_since(Instant::now())));
-        resources.look(&stage, &names);
+        let look = AssertUnwindSafe(|| resources.look(&stage, &names));
+        if let Err(panic) = catch_unwind(look) {
+            stage.fail(format!("a quiet moment: {}", stage::words(&*panic)));
+        }
     }
     stage.close();
     let missing = covered::missing(&stage.tally);

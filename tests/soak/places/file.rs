@@ -183,13 +183,15 @@ impl Writer {
         let slow = self.place.begin(Excuse::Slow);
         let mut from = 0;
         let mut held_up = self.may_be_held_up();
+        let emptied = self.place.begin(Excuse::Emptied);
         let mut file = File::create(&path).unwrap();
+        self.place.end(emptied);
         self.present(None);
         for cut in self.cuts(&text) {
+            let next = self.may_be_held_up();
             file.write_all(&text.as_bytes()[from..cut]).unwrap();
             self.was_written(held_up);
-            held_up = self.may_be_held_up();
-            from = cut;
+            (held_up, from) = (next, cut);
             stage.pause(self.chance.ms(1..60));
         }
         self.place.whole(version, &list, Give::standing());
@@ -209,6 +211,8 @@ impl Writer {
         let count = self.chance.number(1..4);
         let mut cuts: Vec<usize> = (0..count).map(|_| self.chance.of_these(&within)).collect();
         cuts.sort_unstable();
+        // To write nothing is no sign of life.
+        cuts.dedup();
         cuts
     }
 

@@ -161,8 +161,10 @@ impl Case<'_> {
                 .saturating_duration_since(span.begin);
             span.excuse == Excuse::Slow && lasted + self.slack > TIMEOUT
         };
-        let excuses =
-            |span: &Span| span.excuse == excuse || excuse == Excuse::Silent && is_late(span);
+        let excuses = |span: &Span| match excuse {
+            Excuse::Silent => span.excuse == Excuse::Silent || is_late(span),
+            _ => span.excuse != Excuse::Silent && span.explains(&sentence),
+        };
         match self.faults(log).any(excuses) {
             true => Ok(()),
             false => Err(format!(

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::Kind;
 use super::case::{Case, PATIENCE};
 use super::epochs::Spec;
-use super::place::{Excuse, Give, Log, Version};
+use super::place::{Excuse, Give, Log, Span, Version};
 
 /// What the answer is, and which version it has, where only one has the body.
 pub(super) fn check(
@@ -183,15 +183,11 @@ impl Rules<'_> {
             .answer
             .header("vigie-error")
             .ok_or("stale without a reason")?;
-        let met = |excuses: &[Excuse]| {
-            self.case
-                .faults(self.log)
-                .any(|span| excuses.contains(&span.excuse))
-        };
+        let is_awaited = |span: &Span| matches!(span.excuse, Excuse::Slow | Excuse::Silent);
         let took = self.case.asked.ended - self.case.asked.begun;
         match reason == "the source has not answered yet" {
             true if took < PATIENCE => Err(format!("stale after only {took:?}")),
-            true if met(&[Excuse::Slow, Excuse::Silent]) => Ok(()),
+            true if self.case.faults(self.log).any(is_awaited) => Ok(()),
             false
                 if !reason.starts_with(&format!(
                     "service {}: {} ",
@@ -200,7 +196,7 @@ impl Rules<'_> {
             {
                 Err(format!("stale because of {reason:?}"))
             }
-            false if met(&[Excuse::Failing, Excuse::Silent]) => Ok(()),
+            false if self.case.faults(self.log).any(|span| span.explains(reason)) => Ok(()),
             _ => Err(format!("no fault of its place explains {reason:?}")),
         }
     }
