@@ -5,7 +5,8 @@ use crate::stage::Tally;
 /// A shorter soak need not have seen everything.
 pub(crate) const LENGTH: u64 = 60;
 
-const ALWAYS: [(&str, &[&str]); 8] = [
+const ALWAYS: [(&str, &[&str]); 9] = [
+    ("behind", &["200", "502"]),
     (
         "answers",
         &[

@@ -10,7 +10,7 @@
 //! | [`lists`] | lists that no two reads share, and the bodies that clients must get |
 //! | [`places`] | the peers, one file a kind of source |
 //! | [`services`], [`reloads`] | the configurations, and how one follows the other |
-//! | [`honest`], [`bad`] | the clients |
+//! | [`honest`], [`behind`], [`bad`] | the clients |
 //! | [`truth`] | what each place has said and when, and the rules for an answer |
 //! | [`jitter`] | how late this machine is, for the few rules that need slack |
 //! | [`covered`] | what must have happened |
@@ -22,6 +22,7 @@
 mod support;
 
 mod bad;
+mod behind;
 mod chance;
 mod covered;
 mod honest;
@@ -130,12 +131,15 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     honest::start(&stage, "comes-and-goes", 1);
     honest::start_pairs(&stage);
     honest::start_watchers(&stage);
+    behind::start(&stage);
     bad::start(&stage, 3);
     reloads::start(&stage, services, first);
+    let is_counted = |name: &&'static str| !behind::SERVICES.contains(name);
+    let counted: Vec<&str> = names.iter().copied().filter(is_counted).collect();
     let end = Instant::now() + length;
     while stage.goes_on() && Instant::now() < end {
         stage.pause(ROUND.min(end.saturating_duration_since(Instant::now())));
-        let look = AssertUnwindSafe(|| resources.look(&stage, &names));
+        let look = AssertUnwindSafe(|| resources.look(&stage, &counted));
         if let Err(panic) = catch_unwind(look) {
             stage.fail(format!("a quiet moment: {}", stage::words(&*panic)));
         }
@@ -181,6 +185,8 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
         Living::new("kubernetes-b", vec![cluster.remove(0)], &[2000, 4000]),
         Living::new("file-a", vec![written(30, None), written(31, None)], &[0]),
         Living::new("file-b", vec![written(32, None)], &[2000]),
+        Living::new("behind-url", vec![plain(6)], &[0]),
+        Living::new("behind-dns", vec![name(16, Type::Txt)], &[0, 2000]),
         Living::new(
             "moves",
             vec![plain(5), name(14, Type::A), written(33, None)],

@@ -110,6 +110,9 @@ impl Stage {
             while !part.is_finished() && begin.elapsed() < Duration::from_secs(25) {
                 thread::sleep(Duration::from_millis(5));
             }
+            if part.is_finished() && part.join().is_err() {
+                self.conclude("a part of the soak ended badly; see above");
+            }
         }
         let lines = self.vigie.log.lines();
         let is_bad =

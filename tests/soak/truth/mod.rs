@@ -4,6 +4,7 @@
 //! that has it tells when its read had ended at the latest, and the peer tells when it can have ended at the earliest.
 //! Only what nobody has seen (how long a failure is on its way, or a file that is read) is given some slack.
 
+mod behind;
 mod case;
 mod epochs;
 mod list;
