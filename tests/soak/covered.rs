@@ -1,6 +1,6 @@
 //! What must have happened in a soak of a minute: one in which something never happened proves nothing about it.
 
-use crate::stage::Tally;
+use crate::tally::Tally;
 
 /// A shorter soak need not have seen everything.
 pub(crate) const LENGTH: u64 = 60;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::chance::Chance;
 use crate::stage::Stage;
@@ -251,40 +251,4 @@ impl Poller {
             }
         }
     }
-}
-
-/// Starts those who ask whether Vigie lives, how it is and what the page shows.
-pub(crate) fn start_watchers(stage: &Arc<Stage>) {
-    let shared = stage.clone();
-    stage.run("livez", move || {
-        shared.pause(Duration::from_millis(20));
-        let begun = Instant::now();
-        let answer = shared.vigie.get("/livez");
-        let took = begun.elapsed();
-        let limit = Duration::from_millis(100) + shared.truth.slack(begun, Instant::now());
-        if answer.status != 200 || took > limit {
-            shared.fail(format!(
-                "/livez: {} after {took:?}; {limit:?} are allowed",
-                answer.status
-            ));
-        }
-        shared.tally.count("watched", "/livez");
-    });
-    let shared = stage.clone();
-    stage.run("metrics and page", move || {
-        shared.pause(Duration::from_millis(400));
-        for (target, words) in [
-            ("/metrics", "vigie_services"),
-            ("/", "<h1>Vigie</h1>"),
-            ("/readyz", ""),
-        ] {
-            let answer = shared.vigie.get(target);
-            assert!(
-                answer.status == 200 && answer.text().contains(words),
-                "{target}: {}",
-                answer.status
-            );
-            shared.tally.count("watched", target);
-        }
-    });
 }

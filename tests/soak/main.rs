@@ -10,12 +10,13 @@
 //! | [`lists`] | lists that no two reads share, and the bodies that clients must get |
 //! | [`places`] | the peers, one file a kind of source |
 //! | [`services`], [`reloads`] | the configurations, and how one follows the other |
-//! | [`honest`], [`behind`], [`bad`] | the clients |
+//! | [`honest`], [`watchers`], [`behind`], [`bad`] | the clients |
 //! | [`truth`] | what each place has said and when, and the rules for an answer |
 //! | [`jitter`] | how late this machine is, for the few rules that need slack |
 //! | [`covered`] | what must have happened |
 //! | [`resources`] | memory, files, threads and metrics at quiet moments |
-//! | [`stage`] | what all share |
+//! | [`turns`] | the requests that a place is answering |
+//! | [`stage`], [`tally`] | what all share |
 
 #[path = "../support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "the promises need more of it")]
@@ -34,7 +35,10 @@ mod reloads;
 mod resources;
 mod services;
 mod stage;
+mod tally;
 mod truth;
+mod turns;
+mod watchers;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -47,8 +51,9 @@ use crate::places::file::Writer;
 use crate::places::{Later, dns, file, kubernetes, url};
 use crate::resources::Resources;
 use crate::services::{Living, Services};
-use crate::stage::{Stage, Tally};
+use crate::stage::Stage;
 use crate::support::{Authority, Hanging, Setup};
+use crate::tally::Tally;
 use crate::truth::Truth;
 
 const SECONDS: u64 = 60;
@@ -130,7 +135,7 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     }
     honest::start(&stage, "comes-and-goes", 1);
     honest::start_pairs(&stage);
-    honest::start_watchers(&stage);
+    watchers::start(&stage);
     behind::start(&stage);
     bad::start(&stage, 3);
     reloads::start(&stage, services, first);

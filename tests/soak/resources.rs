@@ -11,7 +11,7 @@ use crate::{behind, honest};
 /// Connections that are kept to peers, and what else comes and goes; more would be a leak.
 const SPARE_FILES: usize = 48;
 /// What the memory may grow by that the allocator keeps in pieces, in KiB: from the first quiet moment on.
-const SPARE_MEMORY: usize = 8 << 10;
+const SPARE_MEMORY: usize = 4 << 10;
 
 /// What was held at the quiet moments.
 pub(crate) struct Resources {
@@ -79,7 +79,7 @@ impl Resources {
         let half = self.memory.len() / 2;
         let most = |some: &[usize]| some.iter().copied().max().unwrap_or_default();
         let (before, after) = (most(&self.memory[..half]), most(&self.memory[half..]));
-        if half >= 5 && after > before + SPARE_MEMORY / 4 {
+        if half >= 5 && after > before + SPARE_MEMORY / 2 {
             stage.conclude(format!("the memory has grown: {:?} KiB", self.memory));
         }
         format!(

@@ -1,8 +1,5 @@
 //! What all parts of the soak share: the truth, the tally, and whether it goes on.
 
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,10 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::chance::Chance;
 use crate::support::Vigie;
-use crate::truth::{Place, Truth};
-
-/// Two reads of one place may seem to be under way at once for so long: the end of the first is seen late.
-const SEEN_LATE: Duration = Duration::from_millis(700);
+use crate::tally::Tally;
+use crate::truth::Truth;
 
 /// What all parts share.
 pub(crate) struct Stage {
@@ -27,10 +22,6 @@ pub(crate) struct Stage {
     failure: Mutex<Option<String>>,
     parts: Mutex<Vec<thread::JoinHandle<()>>>,
 }
-
-/// How often each kind of thing has happened.
-#[derive(Default)]
-pub(crate) struct Tally(Mutex<BTreeMap<(&'static str, String), u64>>);
 
 /// Whether everyone is to be good and to rest.
 #[derive(Default)]
@@ -143,41 +134,6 @@ pub(crate) fn words(panic: &(dyn std::any::Any + Send)) -> String {
         .unwrap_or_default()
 }
 
-impl Tally {
-    pub(crate) fn count(&self, group: &'static str, what: impl Into<String>) {
-        *self
-            .0
-            .lock()
-            .unwrap()
-            .entry((group, what.into()))
-            .or_default() += 1;
-    }
-
-    pub(crate) fn of(&self, group: &'static str, what: &str) -> u64 {
-        self.0
-            .lock()
-            .unwrap()
-            .get(&(group, what.to_owned()))
-            .copied()
-            .unwrap_or_default()
-    }
-
-    /// A line a group.
-    pub(crate) fn told(&self) -> String {
-        let all = self.0.lock().unwrap();
-        let groups: BTreeSet<&str> = all.keys().map(|(group, _)| *group).collect();
-        let mut text = String::new();
-        for group in groups {
-            let parts = all.iter().filter(|((of, _), _)| *of == group);
-            let parts: Vec<_> = parts
-                .map(|((_, what), count)| format!("{count} {what}"))
-                .collect();
-            let _ = writeln!(text, "{group}: {}", parts.join(", "));
-        }
-        text
-    }
-}
-
 /// One part that is at work.
 pub(crate) struct Busy<'a>(&'a AtomicUsize);
 
@@ -209,58 +165,6 @@ impl Quiet {
     fn rest(&self, stage: &Stage) {
         while self.is_wanted() && stage.goes_on() {
             thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-/// The requests that a place is answering.
-#[derive(Default)]
-pub(crate) struct Turns(Mutex<(u64, Vec<(u64, Instant)>)>);
-
-/// One of them.
-pub(crate) struct Turn {
-    turns: Arc<Turns>,
-    id: u64,
-    begun: Instant,
-    stage: Arc<Stage>,
-    place: Arc<Place>,
-}
-
-impl Turns {
-    pub(crate) fn begin(self: &Arc<Self>, stage: &Arc<Stage>, place: &Arc<Place>) -> Turn {
-        let begun = Instant::now();
-        let mut turns = self.0.lock().unwrap();
-        turns.0 += 1;
-        let id = turns.0;
-        turns.1.push((id, begun));
-        Turn {
-            turns: self.clone(),
-            id,
-            begun,
-            stage: stage.clone(),
-            place: place.clone(),
-        }
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        let now = Instant::now();
-        let mut turns = self.turns.0.lock().unwrap();
-        let since = turns
-            .1
-            .iter()
-            .find(|(id, _)| *id > self.id)
-            .map(|(_, begun)| *begun);
-        turns.1.retain(|(id, _)| *id != self.id);
-        let limit = SEEN_LATE + self.stage.truth.slack(self.begun, now);
-        if since.is_some_and(|since| now - since > limit)
-            && self.stage.truth.is_calm(self.begun, now)
-        {
-            self.stage.fail(format!(
-                "{} was read twice at once for more than {limit:?}",
-                self.place.name
-            ));
         }
     }
 }

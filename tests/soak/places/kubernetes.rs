@@ -1,24 +1,24 @@
 //! Services of a cluster: endpoints spread over slices and slices over pages at random, with what must not be served
 //! among them; tokens that change, lists that are forgotten between two pages, refusals and cuts.
 
+mod page;
 mod slices;
 
 use std::collections::HashMap;
-use std::io;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::net::sockopt;
-
+use self::page::Page;
 use super::{Kept, Later, arrived};
 use crate::chance::Chance;
 use crate::lists::{Endpoint, Style, sorted};
 use crate::mood::Moods;
-use crate::stage::{Stage, Turn, Turns};
+use crate::stage::Stage;
 use crate::support::cluster::{Asked, Cluster, status};
-use crate::support::peer::{Wire, answer};
+use crate::support::peer::answer;
 use crate::support::{Authority, Reply};
-use crate::truth::{Excuse, Give, Place};
+use crate::truth::{Excuse, Place};
+use crate::turns::{Turn, Turns};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
@@ -271,86 +271,4 @@ impl Service {
             sent
         }))
     }
-}
-
-/// What is sent for one request.
-struct Page {
-    stage: Arc<Stage>,
-    place: Arc<Place>,
-    chance: Chance,
-    bytes: Vec<u8>,
-    /// Set with the last page of a good list.
-    whole: Option<(u64, Instant, Vec<Endpoint>)>,
-}
-
-impl Page {
-    fn send(mut self, wire: &mut dyn Wire, fault: Option<Fault>) -> io::Result<bool> {
-        let excuse = match fault {
-            None => return self.rest(wire, 0),
-            Some(Fault::Slow) => Excuse::Slow,
-            Some(Fault::Silent) => Excuse::Silent,
-            Some(_) => Excuse::Failing,
-        };
-        let span = self.place.begin(excuse);
-        let sent = self.play(wire, fault);
-        self.place.end(span);
-        sent
-    }
-
-    /// What is left of the page. A read may have the list whole from now on.
-    fn rest(&self, wire: &mut dyn Wire, from: usize) -> io::Result<bool> {
-        if let Some((version, arrived, list)) = &self.whole {
-            self.place.whole(*version, list, Give::exchanged(*arrived));
-        }
-        send(wire, &self.bytes[from..])
-    }
-
-    fn play(&mut self, wire: &mut dyn Wire, fault: Option<Fault>) -> io::Result<bool> {
-        let cut = self.chance.number(1..self.bytes.len() - 2);
-        match fault {
-            Some(Fault::Slow) => {
-                send(wire, &self.bytes[..cut])?;
-                // Three pages at most, all within the timeout.
-                self.stage.pause(self.chance.ms(350..450));
-                self.rest(wire, cut)
-            }
-            Some(Fault::Silent) => {
-                while wire.read(&mut [0; 64])? > 0 {}
-                Ok(false)
-            }
-            Some(Fault::Reset) => {
-                send(wire, &self.bytes[..cut])?;
-                sockopt::set_socket_linger(wire.socket(), Some(Duration::ZERO))?;
-                Ok(false)
-            }
-            Some(Fault::CutPage) => {
-                send(wire, &self.bytes[..cut])?;
-                Ok(false)
-            }
-            Some(Fault::Forbidden) => refuse(wire, "403 Forbidden"),
-            Some(Fault::SecondFails) => refuse(wire, "503 Service Unavailable"),
-            Some(Fault::NoList) => send(
-                wire,
-                &answer(
-                    "200 OK",
-                    "Content-Type: application/json\r\n",
-                    r#"{"kind":"Status","items":null}"#,
-                ),
-            ),
-            _ => refuse(wire, "500 Internal Server Error"),
-        }
-    }
-}
-
-fn send(wire: &mut dyn Wire, bytes: &[u8]) -> io::Result<bool> {
-    wire.write_all(bytes)?;
-    wire.flush()?;
-    Ok(true)
-}
-
-fn refuse(wire: &mut dyn Wire, words: &str) -> io::Result<bool> {
-    let Reply::Keep(bytes) = status(words, "no") else {
-        return Ok(false);
-    };
-    send(wire, &bytes)
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::epochs::{Epoch, Spec};
 use super::list;
-use super::place::{Excuse, Give, Log, Span};
+use super::log::Log;
+use super::place::{Excuse, Give, Span};
 use super::{Asked, Kind};
 use crate::support::Answer;
 

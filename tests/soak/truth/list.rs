@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use super::Kind;
 use super::case::{Case, PATIENCE};
 use super::epochs::Spec;
-use super::place::{Excuse, Give, Log, Span, Version};
+use super::log::{Log, Version};
+use super::place::{Excuse, Give, Span};
 
 /// What the answer is, and which version it has, where only one has the body.
 pub(super) fn check(

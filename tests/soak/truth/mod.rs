@@ -8,6 +8,7 @@ mod behind;
 mod case;
 mod epochs;
 mod list;
+mod log;
 mod place;
 
 use std::collections::HashMap;

@@ -1,43 +1,15 @@
 //! A place where a list is kept, and the log of all that its peer has said of it.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::log::{Log, Version};
 use crate::lists::{self, Endpoint};
-
-/// Nothing older can be an answer any more: longer than each timeout, ttl and max_stale together.
-const KEPT: Duration = Duration::from_secs(60);
 
 /// What is known of one place. At any time one service reads it at most.
 pub(crate) struct Place {
     pub(crate) name: String,
     log: Mutex<Log>,
-}
-
-/// All that was said.
-#[derive(Default)]
-pub(crate) struct Log {
-    /// The number of the first version that is kept.
-    base: u64,
-    versions: VecDeque<Version>,
-    by_body: HashMap<Arc<str>, Vec<u64>>,
-    pub(crate) spans: VecDeque<Span>,
-    next_span: u64,
-    /// The last exchange that gave a whole list.
-    pub(crate) last_whole: Option<Give>,
-}
-
-/// A list of which no other has the content, but the empty ones.
-pub(crate) struct Version {
-    pub(crate) number: u64,
-    drafted: Instant,
-    body: Option<Arc<str>>,
-    pub(crate) gives: Vec<Give>,
-    /// The end of the first request that it answered.
-    pub(crate) first_seen: Option<Instant>,
-    /// In which epochs it has answered a request that no other epoch can have answered, and the end of the first.
-    pub(crate) landed: Vec<(u64, Instant)>,
 }
 
 /// What is known of the reads that took a version.
@@ -56,7 +28,7 @@ pub(crate) struct Give {
 /// Some time in which the place was not well.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    id: u64,
+    pub(super) id: u64,
     pub(crate) begin: Instant,
     pub(crate) end: Option<Instant>,
     pub(crate) excuse: Excuse,
@@ -200,62 +172,6 @@ impl Span {
             Excuse::Failing | Excuse::Silent => true,
             Excuse::Emptied => reason.contains("it has no byte"),
             Excuse::Slow => false,
-        }
-    }
-}
-
-impl Log {
-    pub(crate) fn version(&mut self, number: u64) -> Option<&mut Version> {
-        let at = number.checked_sub(self.base)?;
-        self.versions.get_mut(at as usize)
-    }
-
-    /// The versions with this body, the last first.
-    pub(crate) fn with_body(&self, body: &str) -> Vec<&Version> {
-        let numbers = self.by_body.get(body).into_iter().flatten().rev();
-        numbers
-            .filter_map(|number| self.versions.get((number - self.base) as usize))
-            .collect()
-    }
-
-    /// All versions, the last first.
-    pub(crate) fn last_first(&self) -> impl Iterator<Item = &Version> {
-        self.versions.iter().rev()
-    }
-
-    fn forget(&mut self) {
-        let is_old = |moment: Instant| moment.elapsed() > KEPT;
-        while self
-            .versions
-            .front()
-            .is_some_and(|version| is_old(version.last_said()))
-        {
-            let Some(version) = self.versions.pop_front() else {
-                return;
-            };
-            self.base += 1;
-            let Some(body) = version.body else { continue };
-            let numbers = self.by_body.get_mut(&body).expect("each body is known");
-            numbers.retain(|number| *number != version.number);
-            if numbers.is_empty() {
-                self.by_body.remove(&body);
-            }
-        }
-        while self
-            .spans
-            .front()
-            .is_some_and(|span| span.end.is_some_and(is_old))
-        {
-            self.spans.pop_front();
-        }
-    }
-}
-
-impl Version {
-    fn last_said(&self) -> Instant {
-        match self.gives.last() {
-            None => self.drafted,
-            Some(give) => give.until.unwrap_or_else(Instant::now),
         }
     }
 }
