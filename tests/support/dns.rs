@@ -42,6 +42,8 @@ pub(crate) struct DnsServer {
 struct Shared {
     script: Script,
     asked: Mutex<Vec<Asked>>,
+    /// For a server that is asked for hours.
+    forgets: AtomicBool,
     stopped: AtomicBool,
 }
 
@@ -111,6 +113,7 @@ impl DnsServer {
             shared: Arc::new(Shared {
                 script,
                 asked: Mutex::default(),
+                forgets: AtomicBool::new(false),
                 stopped: AtomicBool::new(false),
             }),
             address: udp.local_addr().unwrap(),
@@ -123,6 +126,13 @@ impl DnsServer {
             thread::spawn(move || shared.serve_tcp(&listener));
         }
         server
+    }
+
+    /// Keeps no record of what is asked from now on.
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn forgetting(self) -> Self {
+        self.shared.forgets.store(true, Ordering::SeqCst);
+        self
     }
 
     /// `IP:PORT`, an IPv6 address in brackets.
@@ -179,7 +189,9 @@ impl Shared {
         let asked = {
             let mut all = self.asked.lock().unwrap();
             let asked = Asked::read(bytes, tcp, peer, &all);
-            all.push(asked.clone());
+            if !self.forgets.load(Ordering::SeqCst) {
+                all.push(asked.clone());
+            }
             asked
         };
         (self.script)(&asked)

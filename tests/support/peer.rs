@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -17,10 +17,20 @@ pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     scheme: &'static str,
     seen: Arc<Mutex<Seen>>,
+    door: Arc<Door>,
+}
+
+/// Whether connections are taken.
+#[derive(Default)]
+struct Door {
+    shut: Mutex<bool>,
+    opened: Condvar,
 }
 
 #[derive(Default)]
 struct Seen {
+    /// For a peer that is asked for hours.
+    forgets: bool,
     requests: Vec<String>,
     connections: usize,
     resumed: usize,
@@ -41,7 +51,13 @@ pub(crate) enum Reply {
     Reset(Vec<u8>),
     /// Does as it likes, then ends the connection.
     Act(Act),
+    /// Reads and writes as it likes; says whether it waits for the next request then.
+    #[allow(dead_code, reason = "for the soak")]
+    Converse(Converse),
 }
+
+/// Reads from a connection and writes to it.
+pub(crate) type Converse = Box<dyn FnOnce(&mut dyn Wire) -> io::Result<bool> + Send>;
 
 /// A whole answer with its length.
 pub(crate) fn answer(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
@@ -58,7 +74,8 @@ pub(crate) fn list(body: impl AsRef<[u8]>) -> Vec<u8> {
     answer("200 OK", "", body)
 }
 
-trait Wire: Read + Write + Send {
+/// A connection, with TLS or without.
+pub(crate) trait Wire: Read + Write + Send {
     /// Says that nothing more comes.
     fn end(&mut self);
 
@@ -132,30 +149,47 @@ impl Peer {
             address: listener.local_addr().unwrap(),
             scheme: if tls.is_some() { "https" } else { "http" },
             seen: Arc::default(),
+            door: Arc::default(),
         };
-        let (seen, reply) = (peer.seen.clone(), Arc::new(reply));
+        let (seen, door, address) = (peer.seen.clone(), peer.door.clone(), peer.address);
+        let reply = Arc::new(reply);
         thread::spawn(move || {
-            for stream in listener.incoming() {
-                let stream = stream.unwrap();
-                stream.set_read_timeout(Some(PATIENCE * 3)).unwrap();
-                stream.set_write_timeout(Some(PATIENCE * 3)).unwrap();
-                stream.set_nodelay(true).unwrap();
-                let (seen, reply, tls) = (seen.clone(), reply.clone(), tls.clone());
-                thread::spawn(move || {
-                    seen.lock().unwrap().connections += 1;
-                    let wire: Box<dyn Wire> = match tls {
-                        None => Box::new(stream),
-                        Some(config) => {
-                            let connection = ServerConnection::new(config).unwrap();
-                            Box::new(StreamOwned::new(connection, stream))
-                        }
-                    };
-                    // Whoever it talks to may leave at any time.
-                    let _ = serve(wire, &seen, &*reply);
+            let mut open = Some(listener);
+            loop {
+                let listener = open
+                    .take()
+                    .unwrap_or_else(|| TcpListener::bind(address).unwrap());
+                door.let_in(&listener, |stream| {
+                    let (seen, reply, tls) = (seen.clone(), reply.clone(), tls.clone());
+                    thread::spawn(move || receive(stream, tls, &seen, &*reply));
                 });
+                drop(listener);
+                door.wait_until_open();
             }
         });
         peer
+    }
+
+    /// Keeps no record of what is asked from now on.
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn forgetting(self) -> Self {
+        self.seen.lock().unwrap().forgets = true;
+        self
+    }
+
+    /// Refuses new connections until it is opened. Only a peer at an address of its own can be sure to get its port
+    /// back.
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn shut(&self) {
+        *self.door.shut.lock().unwrap() = true;
+        // Wakes who accepts.
+        let _ = TcpStream::connect(self.address);
+    }
+
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn open(&self) {
+        *self.door.shut.lock().unwrap() = false;
+        self.door.opened.notify_all();
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -193,6 +227,45 @@ impl Peer {
     }
 }
 
+impl Door {
+    /// Hands on each connection until it is shut.
+    fn let_in(&self, listener: &TcpListener, mut take: impl FnMut(TcpStream)) {
+        for stream in listener.incoming() {
+            let stream = stream.unwrap();
+            if *self.shut.lock().unwrap() {
+                return;
+            }
+            take(stream);
+        }
+    }
+
+    fn wait_until_open(&self) {
+        let shut = self.shut.lock().unwrap();
+        drop(self.opened.wait_while(shut, |shut| *shut).unwrap());
+    }
+}
+
+fn receive(
+    stream: TcpStream,
+    tls: Option<Arc<ServerConfig>>,
+    seen: &Mutex<Seen>,
+    reply: &(dyn Fn(&str) -> Reply + Send + Sync),
+) {
+    stream.set_read_timeout(Some(PATIENCE * 3)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE * 3)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    seen.lock().unwrap().connections += 1;
+    let wire: Box<dyn Wire> = match tls {
+        None => Box::new(stream),
+        Some(config) => {
+            let connection = ServerConnection::new(config).unwrap();
+            Box::new(StreamOwned::new(connection, stream))
+        }
+    };
+    // Whoever it talks to may leave at any time.
+    let _ = serve(wire, seen, reply);
+}
+
 /// The value of a header of a request.
 pub(crate) fn header(head: &str, name: &str) -> Option<String> {
     let fields = head
@@ -215,7 +288,9 @@ fn serve(
         let head = read_head(&mut *wire)?;
         {
             let mut seen = seen.lock().unwrap();
-            seen.requests.push(head.clone());
+            if !seen.forgets {
+                seen.requests.push(head.clone());
+            }
             seen.resumed += usize::from(std::mem::take(&mut is_first) && wire.is_resumed());
         }
         match reply(&head) {
@@ -239,6 +314,11 @@ fn serve(
                 sockopt::set_socket_linger(wire.socket(), Some(Duration::ZERO))?;
             }
             Reply::Act(act) => act(&mut wire),
+            Reply::Converse(converse) => {
+                if converse(&mut *wire)? {
+                    continue;
+                }
+            }
         }
         return Ok(());
     }

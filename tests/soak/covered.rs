@@ -1,0 +1,152 @@
+//! What must have happened in a soak of a minute: one in which something never happened proves nothing about it.
+
+use crate::tally::Tally;
+
+/// A shorter soak need not have seen everything.
+pub(crate) const LENGTH: u64 = 60;
+
+const ALWAYS: [(&str, &[&str]); 9] = [
+    ("behind", &["200", "502"]),
+    (
+        "answers",
+        &[
+            "Fresh", "Empty", "304", "Stale", "Failed", "TimedOut", "Absent",
+        ],
+    ),
+    (
+        "requests",
+        &[
+            "Kept",
+            "Alone",
+            "Socket",
+            "OldHttp",
+            "Head",
+            "Conditional",
+            "WithBody",
+            "Pipelined",
+            "pair",
+        ],
+    ),
+    (
+        "reloads",
+        &["by request", "by SIGHUP", "of the same file", "refused"],
+    ),
+    (
+        "bad clients",
+        &[
+            "SlowHead",
+            "HalfHead",
+            "DeafReader",
+            "EndlessLine",
+            "LargeHead",
+            "LargeBody",
+            "Garbage",
+            "Reset",
+            "Tls",
+            "Http2",
+            "Smuggling",
+            "ConnectAndLeave",
+            "GarbageBehind",
+            "OtherSite",
+            "Unknown",
+            "LeavesEarly",
+        ],
+    ),
+    (
+        "peers: url",
+        &[
+            "plain",
+            "json",
+            "chunked",
+            "until the end",
+            "gzip",
+            "HTTP/1.0",
+            "after a 103",
+            "redirect",
+            "not modified",
+            "Slow",
+            "Silent",
+            "Drip",
+            "Reset",
+            "Refuse",
+            "CutHead",
+            "CutBody",
+            "CutChunk",
+            "CutGzip",
+            "CutTls",
+            "Status",
+            "RedirectLoop",
+            "BadLine",
+            "TooLarge",
+            "WrongJson",
+            "NotUtf8",
+        ],
+    ),
+    (
+        "peers: dns",
+        &[
+            "good Plain",
+            "good Alias",
+            "good BehindOthers",
+            "good Truncated",
+            "good Bare",
+            "good Half",
+            "good NoName",
+            "Servfail",
+            "Refused",
+            "Silent",
+            "Lost",
+            "Malformed",
+            "TruncatedForGood",
+            "OneRefused",
+            "OneSilent",
+            "Trimmed",
+            "TargetFails",
+            "BadLine",
+        ],
+    ),
+    (
+        "peers: kubernetes",
+        &[
+            "good page",
+            "good pages",
+            "forgotten once",
+            "new token",
+            "Slow",
+            "Silent",
+            "Reset",
+            "Forbidden",
+            "Broken",
+            "CutPage",
+            "AlwaysGone",
+            "SecondFails",
+            "NoList",
+        ],
+    ),
+    (
+        "peers: file",
+        &[
+            "renamed",
+            "renamed when new",
+            "linked",
+            "written in place",
+            "Missing",
+            "ZeroBytes",
+            "Folder",
+            "Fifo",
+            "TooLarge",
+            "BadLine",
+            "NotUtf8",
+        ],
+    ),
+];
+
+/// What has never happened.
+pub(crate) fn missing(tally: &Tally) -> Vec<String> {
+    let all = ALWAYS
+        .iter()
+        .flat_map(|(group, kinds)| kinds.iter().map(move |kind| (*group, *kind)));
+    all.filter(|(group, kind)| tally.of(group, kind) == 0)
+        .map(|(group, kind)| format!("{group}: {kind}"))
+        .collect()
+}

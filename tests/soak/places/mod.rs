@@ -1,0 +1,32 @@
+//! Peers that keep lists, one file a kind of source. Each is good for a while and faulty for a while, and logs what it
+//! says.
+
+pub(crate) mod dns;
+pub(crate) mod file;
+pub(crate) mod kubernetes;
+pub(crate) mod url;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::stage::Stage;
+use crate::truth::Place;
+
+/// The stage is set when the peers are there, and the peers before the server that asks them.
+pub(crate) type Later = Arc<OnceLock<Arc<Stage>>>;
+
+/// A place and how it is written in the configuration.
+pub(crate) struct Kept {
+    pub(crate) place: Arc<Place>,
+    pub(crate) kind: &'static str,
+    /// The value of the key of its kind.
+    pub(crate) source: String,
+}
+
+/// Notes that a request for a list has come.
+fn arrived(stage: &Stage, place: &Arc<Place>) -> std::time::Instant {
+    stage.tally.count("reads", place.name.clone());
+    stage.truth.arrived(place).unwrap_or_else(|why| {
+        stage.fail(why);
+        std::time::Instant::now()
+    })
+}

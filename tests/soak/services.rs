@@ -1,0 +1,188 @@
+//! The services, as each configuration has them: the same names, but with other sources, ttls and max_stales; and a few
+//! that say in which configuration they were read.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::chance::Chance;
+use crate::lists::{self, Endpoint};
+use crate::places::Kept;
+use crate::truth::{Place, Spec};
+
+/// A service whose source lives.
+pub(crate) struct Living {
+    pub(crate) name: &'static str,
+    /// The places that it may be read from.
+    places: Vec<Kept>,
+    /// The choices of `max_stale`, in milliseconds.
+    max_stales: &'static [u64],
+    now: (usize, u64, u64),
+}
+
+/// All of them.
+pub(crate) struct Services {
+    pub(crate) living: Vec<Living>,
+    chance: Chance,
+    generation: u64,
+    crowd: Arc<Place>,
+}
+
+/// One configuration.
+pub(crate) struct Configuration {
+    /// The lines under `services:`.
+    pub(crate) text: String,
+    pub(crate) specs: HashMap<String, Spec>,
+    /// A service that no other configuration has.
+    pub(crate) own: String,
+    /// A list that belongs to it, and the name of its file.
+    pub(crate) list: (String, String),
+}
+
+const TTLS: [u64; 5] = [0, 200, 300, 700, 1500];
+
+impl Living {
+    pub(crate) fn new(name: &'static str, places: Vec<Kept>, max_stales: &'static [u64]) -> Self {
+        Self {
+            name,
+            places,
+            max_stales,
+            now: (0, TTLS[2], max_stales[0]),
+        }
+    }
+
+    fn change(&mut self, chance: &mut Chance) {
+        if chance.one_in(3) {
+            self.now.0 = chance.number(0..self.places.len());
+        }
+        if chance.one_in(3) {
+            self.now.1 = chance.of_these(&TTLS);
+        }
+        if chance.one_in(4) {
+            self.now.2 = chance.of_these(self.max_stales);
+        }
+    }
+
+    fn spec(&self) -> Spec {
+        let Kept {
+            place,
+            kind,
+            source,
+        } = &self.places[self.now.0];
+        Spec {
+            place: place.clone(),
+            kind,
+            source: source.clone(),
+            ttl: Duration::from_millis(self.now.1),
+            max_stale: Duration::from_millis(self.now.2),
+        }
+    }
+}
+
+/// The list of `crowd`, which the bad clients ask for.
+pub(crate) fn crowd() -> Vec<Endpoint> {
+    (0..700).map(|index| one(90, index, 80)).collect()
+}
+
+fn one(place: u8, number: u64, port: u16) -> Endpoint {
+    let [.., high, low] = number.to_be_bytes();
+    Endpoint {
+        ip: Ipv4Addr::new(10, place, high, low).into(),
+        port,
+        weight: 0,
+    }
+}
+
+impl Services {
+    pub(crate) fn new(living: Vec<Living>, chance: Chance) -> Self {
+        Self {
+            living,
+            chance,
+            generation: 0,
+            crowd: Place::still("crowd", &crowd()),
+        }
+    }
+
+    /// The next configuration.
+    pub(crate) fn next(&mut self) -> Configuration {
+        self.generation += 1;
+        let generation = self.generation;
+        let (mut text, mut specs) = (String::new(), HashMap::new());
+        for service in &mut self.living {
+            service.change(&mut self.chance);
+            add(&mut text, &mut specs, service.name, service.spec(), "");
+        }
+        let file = format!("pair-{generation}.txt");
+        let port = 10_000 + (generation % 50_000) as u16;
+        let own = format!("generation-{generation}");
+        let list = [one(91, generation, 80)];
+        let still = |name: &str, list: &[Endpoint], source: &str| Spec {
+            place: Place::still(name, list),
+            kind: "file",
+            source: source.into(),
+            ttl: Duration::from_millis(500),
+            max_stale: Duration::ZERO,
+        };
+        add(
+            &mut text,
+            &mut specs,
+            "pair-a",
+            still("pair-a", &list, &file),
+            "",
+        );
+        add(
+            &mut text,
+            &mut specs,
+            "pair-b",
+            still("pair-b", &[one(92, 1, port)], "pair-b.txt"),
+            &format!(", default_port: {port}"),
+        );
+        add(&mut text, &mut specs, &own, still(&own, &list, &file), "");
+        let crowd = Spec {
+            place: self.crowd.clone(),
+            ..still("crowd", &[], "crowd.txt")
+        };
+        add(&mut text, &mut specs, "crowd", crowd, "");
+        if generation.is_multiple_of(2) {
+            add(
+                &mut text,
+                &mut specs,
+                "comes-and-goes",
+                still("comes-and-goes", &list, &file),
+                "",
+            );
+        }
+        let list = lists::lines(&list, &mut self.chance);
+        Configuration {
+            text,
+            specs,
+            own,
+            list: (file, list),
+        }
+    }
+}
+
+/// A service in both forms.
+fn add(text: &mut String, specs: &mut HashMap<String, Spec>, name: &str, spec: Spec, keys: &str) {
+    let Spec {
+        kind,
+        source,
+        ttl,
+        max_stale,
+        ..
+    } = &spec;
+    let port = if *kind == "dns" {
+        ", default_port: 9000"
+    } else {
+        ""
+    };
+    let _ = writeln!(
+        text,
+        "{name}: {{{kind}: {source}, cache_ttl: {}ms, max_stale: {}ms{port}{keys}}}",
+        ttl.as_millis(),
+        max_stale.as_millis()
+    );
+    specs.insert(name.into(), spec);
+}

@@ -1,0 +1,177 @@
+//! One answer under one configuration.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::epochs::{Epoch, Spec};
+use super::list;
+use super::log::Log;
+use super::place::{Excuse, Give, Span};
+use super::{Asked, Kind};
+use crate::support::Answer;
+
+/// What takes no time takes so long at most, before slack.
+const QUICK: Duration = Duration::from_millis(800);
+/// While a list may stand in, a read is waited for so long.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
+/// Of every source here.
+pub(crate) const TIMEOUT: Duration = Duration::from_millis(2500);
+
+/// An answer, and the configuration under which it is looked at.
+pub(super) struct Case<'a> {
+    /// The configuration, and those before it, the latest first.
+    pub(super) epochs: &'a [Arc<Epoch>],
+    pub(super) asked: &'a Asked<'a>,
+    pub(super) answer: &'a Answer,
+    pub(super) slack: Duration,
+}
+
+impl Case<'_> {
+    /// What the answer is, and which version it has. Errors: why it is not allowed.
+    pub(super) fn check(&self) -> Result<(Kind, Option<u64>), String> {
+        let service = self.asked.service;
+        let Some(spec) = self.epochs[0].services.get(service) else {
+            let is_absent = self.answer.status == 404 && self.answer.error().contains(service);
+            let wrong = || {
+                format!(
+                    "there is no such service, but the answer is {}",
+                    self.answer.status
+                )
+            };
+            return is_absent.then_some((Kind::Absent, None)).ok_or_else(wrong);
+        };
+        let log = spec.place.log();
+        self.check_time(spec, &log)?;
+        match self.answer.status {
+            200 | 304 => list::check(self, spec, &log),
+            502 => self
+                .check_failure(spec, &log, Excuse::Failing)
+                .map(|()| (Kind::Failed, None)),
+            504 => self
+                .check_failure(spec, &log, Excuse::Silent)
+                .map(|()| (Kind::TimedOut, None)),
+            other => Err(format!("status {other}")),
+        }
+    }
+
+    /// Faults that a read may have met that this request has waited for.
+    pub(super) fn faults<'a>(&'a self, log: &'a Log) -> impl Iterator<Item = &'a Span> {
+        let from = self.asked.begun - self.slack;
+        let is_met = move |span: &&Span| {
+            span.begin <= self.asked.ended && span.end.is_none_or(|end| end >= from)
+        };
+        log.spans.iter().filter(is_met)
+    }
+
+    /// The latest version that surely was in the memory of the service when the request came.
+    pub(super) fn at_hand(&self, spec: &Spec, log: &Log) -> Option<(u64, Give)> {
+        let chain = self.chain(spec);
+        let is_there = |(number, at): &(u64, Instant)| match chain
+            .iter()
+            .position(|epoch| epoch.number == *number)
+        {
+            Some(0) => *at <= self.asked.begun,
+            // It was there when the next one began, and was taken over from one to the next since.
+            Some(later) => spec.max_stale > Duration::ZERO && *at <= chain[later - 1].begun,
+            None => false,
+        };
+        let mut there = log
+            .last_first()
+            .filter(|version| version.landed.iter().any(is_there));
+        there
+            .next()
+            .and_then(|version| Some((version.number, *version.gives.last()?)))
+    }
+
+    /// The configuration and those right before it in which the source of the service is the same, and whose last good
+    /// lists are surely taken over.
+    fn chain(&self, spec: &Spec) -> Vec<&Epoch> {
+        let mut chain = self.since(spec);
+        let keeps = |epoch: &&Epoch| {
+            let spec = epoch.services.get(self.asked.service);
+            spec.is_some_and(|spec| spec.max_stale > Duration::ZERO)
+        };
+        let sure = chain[1..].iter().take_while(|epoch| keeps(epoch)).count();
+        chain.truncate(1 + sure);
+        chain
+    }
+
+    /// The same with those whose last good lists may be taken over: without `max_stale` the list that is kept for its ttl
+    /// is, but none from before.
+    pub(super) fn since(&self, spec: &Spec) -> Vec<&Epoch> {
+        let mut since = vec![&*self.epochs[0]];
+        for epoch in &self.epochs[1..] {
+            let Some(before) = epoch.services.get(self.asked.service) else {
+                break;
+            };
+            if before.source != spec.source {
+                break;
+            }
+            since.push(&**epoch);
+            if before.max_stale.is_zero() {
+                break;
+            }
+        }
+        since
+    }
+
+    fn check_time(&self, spec: &Spec, log: &Log) -> Result<(), String> {
+        let took = self.asked.ended.saturating_duration_since(self.asked.alone);
+        let stands_in = self
+            .at_hand(spec, log)
+            .is_some_and(|(_, give)| self.stands_in(spec, &give));
+        let limit = match () {
+            () if self.faults(log).next().is_none() => QUICK,
+            () if stands_in => PATIENCE + QUICK,
+            () => TIMEOUT + QUICK,
+        };
+        match took <= limit + self.slack {
+            true => Ok(()),
+            false => Err(format!(
+                "it took {took:?}, and {:?} are allowed ({} faults)",
+                limit + self.slack,
+                self.faults(log).count()
+            )),
+        }
+    }
+
+    /// Whether a list from such a read may still stand in when the request has ended.
+    fn stands_in(&self, spec: &Spec, give: &Give) -> bool {
+        spec.max_stale > Duration::ZERO && self.asked.ended < give.from + spec.ttl + spec.max_stale
+    }
+
+    fn check_failure(&self, spec: &Spec, log: &Log, excuse: Excuse) -> Result<(), String> {
+        let sentence = self.answer.error();
+        let begin = format!("service {}: {} ", self.asked.service, spec.kind);
+        if !sentence.starts_with(&begin) {
+            return Err(format!(
+                "an error that does not begin with {begin:?}: {sentence:?}"
+            ));
+        }
+        if let Some((version, give)) = self.at_hand(spec, log)
+            && (self.stands_in(spec, &give) || self.asked.ended < give.from + spec.ttl)
+        {
+            return Err(format!(
+                "version {version} was at hand, but the answer is {sentence:?}"
+            ));
+        }
+        let is_late = |span: &Span| {
+            let lasted = span
+                .end
+                .unwrap_or(self.asked.ended)
+                .saturating_duration_since(span.begin);
+            span.excuse == Excuse::Slow && lasted + self.slack > TIMEOUT
+        };
+        let excuses = |span: &Span| match excuse {
+            Excuse::Silent => span.excuse == Excuse::Silent || is_late(span),
+            _ => span.excuse != Excuse::Silent && span.explains(&sentence),
+        };
+        match self.faults(log).any(excuses) {
+            true => Ok(()),
+            false => Err(format!(
+                "no fault of its place explains {} {sentence:?}",
+                self.answer.status
+            )),
+        }
+    }
+}

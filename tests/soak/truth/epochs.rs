@@ -1,0 +1,78 @@
+//! Which configurations may be in force at a moment: the one before a reload, the one after it, or either.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use super::place::Place;
+
+/// So many are known at once; no answer is as old as the first of them.
+const KEPT: usize = 100;
+
+/// One configuration, from the reload that brought it.
+pub(crate) struct Epoch {
+    pub(crate) number: u64,
+    /// Before its file was written.
+    pub(crate) begun: Instant,
+    /// When its reload was known to be done.
+    pub(crate) done: OnceLock<Instant>,
+    pub(crate) services: HashMap<String, Spec>,
+}
+
+/// A service as one configuration has it.
+#[derive(Clone)]
+pub(crate) struct Spec {
+    pub(crate) place: Arc<Place>,
+    /// The key of its source.
+    pub(crate) kind: &'static str,
+    /// Its source as the file has it: as long as this stays the same, the last good list stays.
+    pub(crate) source: String,
+    pub(crate) ttl: Duration,
+    pub(crate) max_stale: Duration,
+}
+
+/// All that were in force, the last one last.
+#[derive(Default)]
+pub(crate) struct Epochs(VecDeque<Arc<Epoch>>);
+
+impl Epochs {
+    /// A new one, whose file is about to be written.
+    pub(crate) fn begin(&mut self, number: u64, services: HashMap<String, Spec>) -> Arc<Epoch> {
+        let epoch = Arc::new(Epoch {
+            number,
+            begun: Instant::now(),
+            done: OnceLock::new(),
+            services,
+        });
+        self.0.push_back(epoch.clone());
+        if self.0.len() > KEPT {
+            self.0.pop_front();
+        }
+        epoch
+    }
+
+    /// Those that a request between two moments may have met, the latest first, each with those before it,
+    /// the latest first.
+    pub(crate) fn met(&self, from: Instant, to: Instant) -> Vec<Vec<Arc<Epoch>>> {
+        let mut met = Vec::new();
+        for (at, epoch) in self.0.iter().enumerate().rev() {
+            if epoch.begun > to {
+                continue;
+            }
+            met.push(self.0.iter().take(at + 1).rev().cloned().collect());
+            if epoch.done.get().is_some_and(|done| *done <= from) {
+                break;
+            }
+        }
+        met
+    }
+
+    /// The one that was in force all the time between two moments, if there is one.
+    pub(crate) fn only(&self, from: Instant, to: Instant) -> Option<&Arc<Epoch>> {
+        let last = self.0.iter().rfind(|epoch| epoch.begun <= to)?;
+        last.done
+            .get()
+            .is_some_and(|done| *done <= from)
+            .then_some(last)
+    }
+}

@@ -1,0 +1,220 @@
+//! The rules for a list.
+
+use std::time::{Duration, Instant};
+
+use super::Kind;
+use super::case::{Case, PATIENCE};
+use super::epochs::Spec;
+use super::log::{Log, Version};
+use super::place::{Excuse, Give, Span};
+
+/// What the answer is, and which version it has, where only one has the body.
+pub(super) fn check(
+    case: &Case<'_>,
+    spec: &Spec,
+    log: &Log,
+) -> Result<(Kind, Option<u64>), String> {
+    let body = match case.asked.implied {
+        Some(body) => body,
+        None => std::str::from_utf8(&case.answer.body).map_err(|_| "a body that is not UTF-8")?,
+    };
+    let candidates = log.with_body(body);
+    if candidates.is_empty() {
+        return Err(format!("a wrong list: {}", shown(body)));
+    }
+    let is_stale = case.answer.header("vigie-stale").is_some();
+    let mut wrong = Vec::new();
+    for version in &candidates {
+        let rules = Rules {
+            case,
+            spec,
+            log,
+            version,
+        };
+        match if is_stale {
+            rules.stale()
+        } else {
+            rules.fresh()
+        } {
+            Ok(()) => {
+                let kind = match (is_stale, body) {
+                    (true, _) => Kind::Stale,
+                    (false, "[]\n") => Kind::Empty,
+                    (false, _) => Kind::Fresh,
+                };
+                return Ok((kind, (body != "[]\n").then_some(version.number)));
+            }
+            Err(why) => wrong.push(format!(
+                "version {} of {}: {why}",
+                version.number, spec.place.name
+            )),
+        }
+    }
+    wrong.truncate(3);
+    Err(wrong.join("; "))
+}
+
+struct Rules<'a> {
+    case: &'a Case<'a>,
+    spec: &'a Spec,
+    log: &'a Log,
+    version: &'a Version,
+}
+
+impl Rules<'_> {
+    fn fresh(&self) -> Result<(), String> {
+        self.is_the_latest()?;
+        let age = self.seconds("age")?;
+        let epoch = self.case.epochs[0].begun;
+        let mut wrong = "it was not given yet".to_owned();
+        for give in self.gives() {
+            let until = self.ended_by(give);
+            wrong = match () {
+                () if give.begun.is_some_and(|begun| begun < epoch) => {
+                    "it was read before the reload".into()
+                }
+                () if self.case.asked.begun >= until + self.spec.ttl => {
+                    format!(
+                        "it was read {:?} before, and its ttl is {:?}",
+                        self.case.asked.begun - until,
+                        self.spec.ttl
+                    )
+                }
+                () if !self.agrees(age, give, Duration::ZERO) => {
+                    format!(
+                        "its age is said to be {age} s, but it was read {:?} to {:?} before the answer",
+                        self.case.asked.begun.saturating_duration_since(until),
+                        self.case.asked.ended - give.from
+                    )
+                }
+                () => return Ok(()),
+            };
+        }
+        Err(wrong)
+    }
+
+    fn stale(&self) -> Result<(), String> {
+        self.is_the_latest()?;
+        self.is_excused()?;
+        let (past, age) = (self.seconds("vigie-stale")?, self.seconds("age")?);
+        let (ttl, max_stale) = (self.spec.ttl, self.spec.max_stale);
+        if Duration::from_secs(past) >= max_stale {
+            return Err(format!(
+                "it is {past} s past its ttl, and max_stale is {max_stale:?}"
+            ));
+        }
+        let chain = self.case.since(self.spec);
+        let since = chain[chain.len() - 1].begun;
+        let mut wrong = "it was not given yet".to_owned();
+        for give in self.gives() {
+            let until = self.ended_by(give);
+            wrong = match () {
+                () if give.begun.is_some_and(|begun| begun < since) => {
+                    "it was read from another source".into()
+                }
+                () if self.case.asked.begun >= until + ttl + max_stale => {
+                    format!(
+                        "it was read {:?} before; ttl {ttl:?}, max_stale {max_stale:?}",
+                        self.case.asked.begun - until
+                    )
+                }
+                () if self.case.asked.ended < give.from + ttl && chain.len() == 1 => {
+                    "it is called stale, and is fresh".into()
+                }
+                () if !self.agrees(past, give, ttl) => {
+                    format!("it is said to be {past} s past its ttl, and is not")
+                }
+                () if !self.agrees(age, give, Duration::ZERO) => {
+                    format!("it is said to be {age} s old, and is not")
+                }
+                () => return Ok(()),
+            };
+        }
+        Err(wrong)
+    }
+
+    /// The gives that may be meant, the last first.
+    fn gives(&self) -> impl Iterator<Item = &Give> {
+        self.version
+            .gives
+            .iter()
+            .rev()
+            .filter(|give| give.from <= self.case.asked.ended)
+    }
+
+    /// By when such a read had ended.
+    fn ended_by(&self, give: &Give) -> Instant {
+        let ended = self.case.asked.ended;
+        let until = give.until.map_or(ended, |until| until + self.case.slack);
+        match self.version.first_seen {
+            Some(seen) if give.once && self.version.gives.len() == 1 => until.min(seen),
+            _ => until,
+        }
+    }
+
+    /// Whether so many whole seconds had passed since a moment after such a read.
+    fn agrees(&self, seconds: u64, give: &Give, after: Duration) -> bool {
+        let longest = self
+            .case
+            .asked
+            .ended
+            .saturating_duration_since(give.from + after);
+        let shortest = self
+            .case
+            .asked
+            .begun
+            .saturating_duration_since(self.ended_by(give) + after);
+        (shortest.as_secs()..=longest.as_secs()).contains(&seconds)
+    }
+
+    /// No later version was in the memory of the service already.
+    fn is_the_latest(&self) -> Result<(), String> {
+        match self.case.at_hand(self.spec, self.log) {
+            Some((later, _)) if later > self.version.number => {
+                Err(format!("version {later} was at hand"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The place was not well, and that is what is said of it.
+    fn is_excused(&self) -> Result<(), String> {
+        let reason = self
+            .case
+            .answer
+            .header("vigie-error")
+            .ok_or("stale without a reason")?;
+        let is_awaited = |span: &Span| matches!(span.excuse, Excuse::Slow | Excuse::Silent);
+        let took = self.case.asked.ended - self.case.asked.begun;
+        match reason == "the source has not answered yet" {
+            true if took < PATIENCE => Err(format!("stale after only {took:?}")),
+            true if self.case.faults(self.log).any(is_awaited) => Ok(()),
+            false
+                if !reason.starts_with(&format!(
+                    "service {}: {} ",
+                    self.case.asked.service, self.spec.kind
+                )) =>
+            {
+                Err(format!("stale because of {reason:?}"))
+            }
+            false if self.case.faults(self.log).any(|span| span.explains(reason)) => Ok(()),
+            _ => Err(format!("no fault of its place explains {reason:?}")),
+        }
+    }
+
+    fn seconds(&self, header: &str) -> Result<u64, String> {
+        let value = self.case.answer.header(header);
+        let seconds = value.and_then(|value| value.parse().ok());
+        seconds.ok_or_else(|| format!("{header} is {value:?}"))
+    }
+}
+
+/// The begin and the end of a body, and how many endpoints it has.
+fn shown(body: &str) -> String {
+    let ips: Vec<&str> = body
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("\"ip\": "))
+        .collect();
+    let (first, last) = (ips.first().unwrap_or(&""), ips.last().unwrap_or(&""));
+    format!("{} endpoints, {first} to {last}", ips.len())
+}

@@ -1,0 +1,183 @@
+//! What is true at each moment, and what an answer may therefore be.
+//!
+//! The rules compare what was seen: a list comes from an exchange that no other list comes from, so the first answer
+//! that has it tells when its read had ended at the latest, and the peer tells when it can have ended at the earliest.
+//! Only what nobody has seen (how long a failure is on its way, or a file that is read) is given some slack.
+
+mod behind;
+mod case;
+mod epochs;
+mod list;
+mod log;
+mod place;
+
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
+
+use self::case::Case;
+use self::epochs::Epochs;
+pub(crate) use self::epochs::{Epoch, Spec};
+pub(crate) use self::place::{Excuse, Give, Place};
+use crate::jitter::Jitter;
+use crate::support::Answer;
+
+/// A read that has begun may take so long to reach its peer.
+const ON_THE_WAY: Duration = Duration::from_secs(1);
+
+/// The checker.
+#[derive(Default)]
+pub(crate) struct Truth {
+    epochs: RwLock<Epochs>,
+    pub(crate) jitter: Jitter,
+}
+
+/// One request for a list.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) service: &'a str,
+    /// Before its first byte was sent.
+    pub(crate) begun: Instant,
+    /// From when on nothing but this request was waited for.
+    pub(crate) alone: Instant,
+    /// When its answer was there.
+    pub(crate) ended: Instant,
+    /// The body whose entity tag the answer has, when that is known and it has no body of its own.
+    pub(crate) implied: Option<&'a str>,
+}
+
+/// What an answer was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Fresh,
+    Empty,
+    Stale,
+    Failed,
+    TimedOut,
+    Absent,
+}
+
+/// An answer that is allowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowed {
+    pub(crate) kind: Kind,
+    /// The version, where only one has the body.
+    version: Option<u64>,
+    /// The first and the last epoch that it may come from.
+    pub(crate) epochs: (u64, u64),
+}
+
+impl Truth {
+    /// A configuration whose file is about to be written.
+    pub(crate) fn begin_epoch(&self, number: u64, services: HashMap<String, Spec>) -> Arc<Epoch> {
+        self.epochs.write().unwrap().begin(number, services)
+    }
+
+    /// Whether an answer is allowed. Errors: why it is not, under each configuration that may have been in force.
+    pub(crate) fn check(&self, asked: &Asked<'_>, answer: &Answer) -> Result<Allowed, String> {
+        let met = self.epochs.read().unwrap().met(asked.begun, asked.ended);
+        let slack = self.jitter.slack(asked.begun, asked.ended);
+        let (mut wrong, mut allowed) = (Vec::new(), None::<Allowed>);
+        for epochs in &met {
+            let number = epochs[0].number;
+            match (Case {
+                epochs,
+                asked,
+                answer,
+                slack,
+            })
+            .check()
+            {
+                Ok((kind, version)) => {
+                    let last = allowed.map_or(number, |allowed| allowed.epochs.1);
+                    allowed = Some(Allowed {
+                        kind,
+                        version,
+                        epochs: (number, last),
+                    });
+                }
+                Err(why) => wrong.push(format!("configuration {number}: {why}")),
+            }
+        }
+        let allowed = allowed.ok_or_else(|| wrong.join("; "))?;
+        if let ([epochs], Some(number)) = (&met[..], allowed.version) {
+            note(&epochs[0], asked, number);
+        } else if let Some(number) = allowed.version {
+            see(&met[0][0], asked, number);
+        }
+        Ok(allowed)
+    }
+
+    /// A request for a list has come to its place just now.
+    ///
+    /// Errors: the list before it was still fresh, or its read was still under way.
+    pub(crate) fn arrived(&self, place: &Arc<Place>) -> Result<Instant, String> {
+        let now = Instant::now();
+        let Some(last) = place.log().last_whole else {
+            return Ok(now);
+        };
+        let begun = last.begun.unwrap_or(last.from) - ON_THE_WAY;
+        let epochs = self.epochs.read().unwrap();
+        let Some(epoch) = epochs.only(begun, now) else {
+            return Ok(now);
+        };
+        let spec = epoch
+            .services
+            .values()
+            .find(|spec| Arc::ptr_eq(&spec.place, place));
+        match spec {
+            Some(spec) if now < last.from + spec.ttl => Err(format!(
+                "{} was read again {:?} after a good read, though its ttl is {:?}",
+                place.name,
+                now - last.from,
+                spec.ttl
+            )),
+            _ => Ok(now),
+        }
+    }
+
+    /// Whether no reload was near this time.
+    pub(crate) fn is_calm(&self, from: Instant, to: Instant) -> bool {
+        self.epochs
+            .read()
+            .unwrap()
+            .only(from - ON_THE_WAY, to)
+            .is_some()
+    }
+
+    /// The slack that there is between two moments.
+    pub(crate) fn slack(&self, from: Instant, to: Instant) -> Duration {
+        self.jitter.slack(from, to)
+    }
+}
+
+/// A version has answered a request.
+fn see(epoch: &Epoch, asked: &Asked<'_>, number: u64) {
+    let Some(spec) = epoch.services.get(asked.service) else {
+        return;
+    };
+    if let Some(version) = spec.place.log().version(number) {
+        let first = version
+            .first_seen
+            .map_or(asked.ended, |seen| seen.min(asked.ended));
+        version.first_seen = Some(first);
+    }
+}
+
+/// It has, and no other epoch can have given it.
+fn note(epoch: &Epoch, asked: &Asked<'_>, number: u64) {
+    see(epoch, asked, number);
+    let Some(spec) = epoch.services.get(asked.service) else {
+        return;
+    };
+    if let Some(version) = spec.place.log().version(number) {
+        match version
+            .landed
+            .iter_mut()
+            .find(|(number, _)| *number == epoch.number)
+        {
+            Some((_, at)) => *at = (*at).min(asked.ended),
+            None => version.landed.push((epoch.number, asked.ended)),
+        }
+    }
+}
