@@ -231,7 +231,7 @@ impl Zone {
         };
         self.give_again(read);
         let is_again =
-            |act: &Act| !asked.tcp && (is_truncated(act) || asked.edns && is_not_implemented(act));
+            |act: &Act| is_truncated(act) && !asked.tcp || is_not_implemented(act) && asked.edns;
         let told = match acts.iter().any(is_again) {
             true => Told::Again,
             false if acts.is_empty() => Told::Open,
