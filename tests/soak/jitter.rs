@@ -11,11 +11,21 @@ use std::time::{Duration, Instant};
 const PACE: Duration = Duration::from_millis(10);
 /// Lateness below this is nothing.
 const USUAL: Duration = Duration::from_millis(15);
+/// What was late shortly before may still be.
+const NEAR: Duration = Duration::from_secs(1);
 const KEPT: Duration = Duration::from_secs(60);
 
-/// When, and how much, the machine was late.
+/// When, and how much, the machine was late, and the server with the least that it is asked for.
 #[derive(Default)]
-pub(crate) struct Jitter(Mutex<VecDeque<(Instant, Duration)>>);
+pub(crate) struct Jitter {
+    machine: Mutex<Lateness>,
+    server: Mutex<Lateness>,
+    /// When the machine is to wake who watches it.
+    due: Mutex<Option<Instant>>,
+}
+
+#[derive(Default)]
+struct Lateness(VecDeque<(Instant, Duration)>);
 
 impl Jitter {
     /// Looks for lateness as long as `goes_on`.
@@ -24,33 +34,49 @@ impl Jitter {
         thread::spawn(move || io::copy(&mut theirs.try_clone().unwrap(), &mut theirs));
         while goes_on() {
             let due = Instant::now() + PACE;
+            *self.due.lock().unwrap() = Some(due);
             // The pace of a schedule, not a wait for an event.
             thread::sleep(PACE);
             ours.write_all(b"x").unwrap();
             ours.read_exact(&mut [0]).unwrap();
-            let late = due.elapsed();
-            if late > USUAL {
-                let mut all = self.0.lock().unwrap();
-                all.push_back((due, late));
-                while all.front().is_some_and(|(at, _)| at.elapsed() > KEPT) {
-                    all.pop_front();
-                }
+            self.machine.lock().unwrap().note(due, due.elapsed());
+        }
+    }
+
+    /// The server took so long for an answer that takes it no time. That has a bound of its own; what it did meanwhile
+    /// took as much longer.
+    pub(crate) fn server_took(&self, begun: Instant, took: Duration) {
+        self.server.lock().unwrap().note(begun, took);
+    }
+
+    /// How long things may take that take no time, between two moments, by the machine alone.
+    pub(crate) fn slack_of_machine(&self, from: Instant, to: Instant) -> Duration {
+        let due = self.due.lock().unwrap().unwrap_or(to);
+        let now = Instant::now().saturating_duration_since(due);
+        let worst = self.machine.lock().unwrap().worst(from, to);
+        Duration::from_millis(400) + 4 * worst.max(now)
+    }
+
+    /// The same with how late the server was.
+    pub(crate) fn slack(&self, from: Instant, to: Instant) -> Duration {
+        self.slack_of_machine(from, to) + 2 * self.server.lock().unwrap().worst(from, to)
+    }
+}
+
+impl Lateness {
+    fn note(&mut self, at: Instant, late: Duration) {
+        if late > USUAL {
+            self.0.push_back((at, late));
+            while self.0.front().is_some_and(|(at, _)| at.elapsed() > KEPT) {
+                self.0.pop_front();
             }
         }
     }
 
-    /// The worst between two moments, or now if it is late now.
+    /// The worst near this time.
     fn worst(&self, from: Instant, to: Instant) -> Duration {
-        let all = self.0.lock().unwrap();
-        let within = all
-            .iter()
-            .filter(|(at, late)| *at + *late >= from && *at <= to);
-        within.map(|(_, late)| *late).max().unwrap_or_default()
-    }
-
-    /// How long things may take that take no time, between two moments.
-    pub(crate) fn slack(&self, from: Instant, to: Instant) -> Duration {
-        let before = from.checked_sub(Duration::from_secs(1)).unwrap_or(from);
-        Duration::from_millis(400) + 4 * self.worst(before, to + PACE)
+        let is_near = |(at, late): &&(Instant, Duration)| *at + *late + NEAR >= from && *at <= to;
+        let near = self.0.iter().filter(is_near);
+        near.map(|(_, late)| *late).max().unwrap_or_default()
     }
 }

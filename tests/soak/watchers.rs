@@ -13,7 +13,9 @@ pub(crate) fn start(stage: &Arc<Stage>) {
         let begun = Instant::now();
         let answer = shared.vigie.get("/livez");
         let took = begun.elapsed();
-        let limit = Duration::from_millis(100) + shared.truth.slack(begun, Instant::now());
+        let jitter = &shared.truth.jitter;
+        let limit = Duration::from_millis(100) + jitter.slack_of_machine(begun, Instant::now());
+        jitter.server_took(begun, took);
         if answer.status != 200 || took > limit {
             shared.fail(format!(
                 "/livez: {} after {took:?}; {limit:?} are allowed",

@@ -63,7 +63,8 @@ impl Case<'_> {
         log.spans.iter().filter(is_met)
     }
 
-    /// The latest version that surely was in the memory of the service when the request came.
+    /// The latest version that surely was in the memory of the service when the request came, and the first exchange that
+    /// gave it: of another one nobody knows whether it was taken.
     pub(super) fn at_hand(&self, spec: &Spec, log: &Log) -> Option<(u64, Give)> {
         let chain = self.chain(spec);
         let is_there = |(number, at): &(u64, Instant)| match chain
@@ -80,7 +81,7 @@ impl Case<'_> {
             .filter(|version| version.landed.iter().any(is_there));
         there
             .next()
-            .and_then(|version| Some((version.number, *version.gives.last()?)))
+            .and_then(|version| Some((version.number, *version.gives.first()?)))
     }
 
     /// The configuration and those right before it in which the source of the service is the same, and whose last good

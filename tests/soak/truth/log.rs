@@ -19,7 +19,7 @@ pub(crate) struct Log {
     pub(crate) spans: VecDeque<Span>,
     pub(super) next_span: u64,
     /// The last exchange that gave a whole list.
-    pub(crate) last_whole: Option<Give>,
+    pub(super) last_whole: Option<u64>,
 }
 
 /// A list of which no other has the content, but the empty ones.
@@ -38,6 +38,17 @@ impl Log {
     pub(crate) fn version(&mut self, number: u64) -> Option<&mut Version> {
         let at = number.checked_sub(self.base)?;
         self.versions.get_mut(at as usize)
+    }
+
+    /// The exchange that gave a whole list last, if it has surely been taken: an answer has the list, and no other
+    /// exchange gave it.
+    pub(super) fn last_taken(&mut self) -> Option<Give> {
+        let last = self.last_whole?;
+        let version = self.version(last)?;
+        match version.gives[..] {
+            [give] => version.first_seen.map(|_| give),
+            _ => None,
+        }
     }
 
     /// The versions with this body, the last first.

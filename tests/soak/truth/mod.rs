@@ -113,7 +113,7 @@ impl Truth {
     /// Errors: the list before it was still fresh, or its read was still under way.
     pub(crate) fn arrived(&self, place: &Arc<Place>) -> Result<Instant, String> {
         let now = Instant::now();
-        let Some(last) = place.log().last_whole else {
+        let Some(last) = place.log().last_taken() else {
             return Ok(now);
         };
         let begun = last.begun.unwrap_or(last.from) - ON_THE_WAY;

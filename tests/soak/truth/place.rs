@@ -88,7 +88,7 @@ impl Place {
         let mut log = self.log();
         log.by_body.entry(body.clone()).or_default().push(number);
         if give.once {
-            log.last_whole = Some(give);
+            log.last_whole = Some(number);
         }
         let version = log
             .version(number)
@@ -100,7 +100,7 @@ impl Place {
     /// Another read has it.
     pub(crate) fn again(&self, number: u64, give: Give) {
         let mut log = self.log();
-        log.last_whole = Some(give);
+        log.last_whole = Some(number);
         let version = log
             .version(number)
             .expect("what is given again was given a moment ago");
