@@ -1,6 +1,7 @@
 //! TLS 1.2 and 1.3.
 
 mod anyone;
+mod dated;
 mod identity;
 mod words;
 
@@ -20,6 +21,7 @@ use smol::lock::OnceCell;
 use url::Host;
 
 use self::anyone::Anyone;
+use self::dated::Dated;
 pub use self::identity::{Identity, WrongIdentity};
 pub(super) use self::words::words;
 use super::connect::failed;
@@ -103,7 +105,7 @@ fn config(
     roots: Option<Arc<RootCertStore>>,
     identity: Option<&Identity>,
 ) -> Result<Arc<ClientConfig>, Failure> {
-    let builder = ClientConfig::builder_with_provider(PROVIDER.clone())
+    let builder = ClientConfig::builder_with_details(PROVIDER.clone(), Arc::new(Dated))
         .with_safe_default_protocol_versions()
         .map_err(|error| Failure::new(Kind::Tls, format!("TLS: {error}")))?;
     let builder = match roots {
