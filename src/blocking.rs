@@ -78,15 +78,19 @@ impl Lane {
     }
 }
 
-/// Whether a thread and a few files can be had. Without them the reactor would not start, but panic.
+/// Starts the reactor, if a thread and a few files can be had. Without them it would not start, but panic.
 pub fn probe() -> Result<(), Stuck> {
     // It takes three.
     let pipe = || io::pipe().map_err(Stuck::NoFile);
-    let _files = (pipe()?, pipe()?);
+    drop((pipe()?, pipe()?));
     let thread = thread::Builder::new()
         .spawn(|| ())
         .map_err(Stuck::NoThread)?;
-    thread.join().map_err(|_| Stuck::Broken)
+    thread.join().map_err(|_| Stuck::Broken)?;
+    // It starts with its first timer: now, while there is what it needs, and not when work has taken that.
+    let first = smol::future::poll_once(async_io::Timer::after(Duration::from_secs(60)));
+    smol::block_on(first);
+    Ok(())
 }
 
 /// Runs work that takes long, but does not hang, on a thread of its own.

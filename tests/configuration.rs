@@ -142,6 +142,33 @@ fn an_open_address_with_reload_by_request_is_warned_of() {
 }
 
 #[test]
+fn a_url_in_the_place_of_something_else_is_not_quoted() {
+    let url = "\"https://me:hunter2@h/?hunter2\"";
+    let path = "this URL is wrong here: write the path of a file, or url: URL\n";
+    for (keys, error) in [
+        ("file: URL", format!("file: {path}")),
+        ("file: {path: URL}", format!("path: {path}")),
+        (
+            "dns: URL",
+            "dns: this URL is wrong here: a name has letters, digits, - and _ between its dots\n".into(),
+        ),
+        (
+            "file: x, cache_ttl: URL",
+            "cache_ttl: this URL is wrong here: write a duration as 5s, 300ms or 1m30s, with the units d, h, m, s, ms, no blank, no fraction\n".into(),
+        ),
+        (
+            "file: x, URL: x",
+            "this key is unknown: known are kubernetes, url, file, dns, default_port, cache_ttl, max_stale\n".into(),
+        ),
+    ] {
+        let begin = "services: {web: {";
+        let column = begin.len() + keys.rfind("URL").unwrap() + 1;
+        let text = format!("{begin}{}}}}}\n", keys.replace("URL", url));
+        is_bad(&text, &format!("FILE:1:{column}: {error}"));
+    }
+}
+
+#[test]
 fn a_quoted_value_is_short_and_cannot_steer_a_terminal() {
     is_bad(
         &format!("log:\n  level: \"\\e[2J{}\"\n", "x".repeat(100)),

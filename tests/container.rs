@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::support::{Connection, connect_to_socket, only, skip, wait_until};
 
@@ -90,6 +90,32 @@ fn podman_runs() -> bool {
     info.is_ok_and(|output| output.status.success())
 }
 
+/// This program with the head of one for another machine. It is only copied.
+fn for_riscv64() -> NamedTempFile {
+    let mut bytes = fs::read(env!("CARGO_BIN_EXE_vigie")).unwrap();
+    bytes[18..20].copy_from_slice(&243_u16.to_le_bytes());
+    let program = NamedTempFile::new().unwrap();
+    fs::write(program.path(), bytes).unwrap();
+    program
+}
+
+#[test]
+fn no_image_is_made_of_what_is_no_program() {
+    if !podman_runs() {
+        return skip("no image of what is no program", "podman does not run here");
+    }
+    let built = Command::new("config/container/build")
+        .arg(format!("{IMAGE}-never"))
+        .env("VIGIE", "Cargo.toml")
+        .output()
+        .unwrap();
+    assert_eq!(built.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8_lossy(&built.stderr),
+        "Cargo.toml is no program for x86_64, aarch64 or riscv64: name one with VIGIE=, or let config/container/build build it.\n"
+    );
+}
+
 /// The image of another machine is made in the same test: engines keep layers, and would give one the
 /// name of the other.
 #[test]
@@ -97,13 +123,12 @@ fn the_image_is_small_and_serves_without_any_right() {
     if !podman_runs() {
         return skip("the image serves", "podman does not run here");
     }
+    let of = "--format={{.Os}}/{{.Architecture}} {{.Config.User}}";
     let other = format!("{IMAGE}-elsewhere");
-    // What the program is made for does not matter: it is only copied.
+    let program = for_riscv64();
     run(Command::new("config/container/build")
         .arg(&other)
-        .env("PLATFORM", "linux/riscv64")
-        .env("VIGIE", env!("CARGO_BIN_EXE_vigie")));
-    let of = "--format={{.Os}}/{{.Architecture}} {{.Config.User}}";
+        .env("VIGIE", program.path()));
     assert_eq!(
         podman(&["inspect", of, &other]),
         "linux/riscv64 65532:65532"

@@ -141,6 +141,56 @@ fn a_read_that_hangs_holds_up_the_end_for_shutdown_timeout_and_no_longer() {
 }
 
 #[test]
+fn authorities_of_the_system_that_hang_are_504_in_time_and_read_once_at_a_time() {
+    let authority = Authority::new();
+    let peer = Peer::tls(authority.sign(&["127.0.0.1"]).server(None), |_| {
+        Reply::End(list("10.0.0.1"))
+    });
+    let Some(mount) = Hanging::mount(
+        "authorities of the system that hang",
+        "system.pem",
+        &authority.pem(),
+    ) else {
+        return;
+    };
+    let service = |name| {
+        format!(
+            "{name}: {{url: {{url: \"{}\", timeout: 300ms}}}}\n",
+            peer.url("/")
+        )
+    };
+    let vigie = Setup::services(&format!("{ONE}\n{}{}", service("a"), service("b")))
+        .file("one.txt", "10.0.0.1\n")
+        .after(&format!(
+            "export SSL_CERT_FILE={}",
+            mount.path("system.pem").display()
+        ))
+        .start();
+    mount.hang();
+    for _ in 0..3 {
+        for service in ["a", "b"] {
+            let answer = vigie.list(service);
+            assert_eq!(answer.status, 504);
+            assert_says(
+                &answer.error(),
+                &[
+                    "TLS: reading the system's authorities: not done in time; see whether its file system hangs",
+                ],
+            );
+            assert_eq!(vigie.threads("blocking"), 1);
+        }
+        assert_eq!(vigie.reload().status, 200);
+    }
+    mount.go_on();
+    wait_until("both are read", || {
+        ["a", "b"]
+            .iter()
+            .all(|service| vigie.list(service).status == 200)
+    });
+    is_served(&vigie, "one");
+}
+
+#[test]
 fn a_certificate_file_that_hangs_holds_up_its_reload_and_nothing_else() {
     let authority = Authority::new();
     let Some(mount) = Hanging::mount("a certificate file hangs", "ca.pem", &authority.pem()) else {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::{Ipv6Addr, TcpListener};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 
 use crate::support::{Connection, Setup, assert_says, connect_to, skip};
 
@@ -123,6 +123,22 @@ fn a_socket_that_somebody_listens_at_is_left_alone() {
         before
     );
     drop(other);
+}
+
+#[test]
+fn a_socket_whose_server_takes_no_connection_is_left_alone_at_once() {
+    let setup = Setup::services("").addresses(&["unix:vigie.sock"]);
+    let other = UnixListener::bind(setup.path("vigie.sock")).unwrap();
+    rustix::net::listen(&other, 0).unwrap();
+    // It has room for one, and a connect waits for as long as there is none.
+    let _waiting = UnixStream::connect(setup.path("vigie.sock")).unwrap();
+    let (code, said) = setup.refuse_to_start();
+    assert_eq!(code, Some(1));
+    assert_says(
+        &said,
+        &["vigie.sock: another process listens there; stop it first"],
+    );
+    assert!(setup.path("vigie.sock").exists());
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Memory is short: within a limit, hostile clients and servers cost what the README says, and nobody is killed.
 
+use std::fs;
 use std::io::Write;
 use std::thread;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::limits::allow_many_files;
 use crate::support::peer::{answer, list};
 use crate::support::{Connection, Group, Peer, Reply, Setup, Vigie, assert_says, only, wait_until};
 
@@ -154,4 +156,45 @@ fn a_thousand_services_and_a_hundred_reloads_fit_into_16_mib() {
     }
     wait_until("no thread is left over", || vigie.threads("blocking") == 0);
     assert_eq!(group.killed(), 0);
+}
+
+/// What the container of the README and the pods of the manifests may have.
+const SAMPLE_LIMIT: usize = 32 << 20;
+
+/// The configuration in a ConfigMap.
+fn of_config_map(text: &str) -> String {
+    let lines = text
+        .lines()
+        .skip_while(|line| !line.ends_with("config.yml: |"));
+    let block = lines.skip(1).map_while(|line| line.strip_prefix("    "));
+    block.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_samples_hold_as_many_clients_as_their_memory_does() {
+    allow_many_files();
+    let container = fs::read_to_string("config/container/config.yml").unwrap();
+    let config_map = fs::read_to_string("config/kubernetes/configmap.yml").unwrap();
+    for config in [
+        container.replace("0.0.0.0:8080", "127.0.0.1:8080"),
+        of_config_map(&config_map),
+    ] {
+        let Some(group) = Group::new("the memory of the samples", "memory") else {
+            return;
+        };
+        group.limit_memory(SAMPLE_LIMIT);
+        let vigie = Setup::services("").after(&group.enter()).start_as(&config);
+        let head = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(16_300));
+        // As many as there would be seats without a word about it.
+        let clients: Vec<_> = (0..4096)
+            .map(|_| {
+                let mut client = vigie.connect();
+                client.send(head.as_bytes());
+                client
+            })
+            .collect();
+        drop(clients);
+        wait_until("others are answered", || vigie.get("/livez").status == 200);
+        assert_eq!(group.killed(), 0, "{config}");
+    }
 }

@@ -1,13 +1,13 @@
 //! A list that is written in place, instead of replaced, is served whole or not at all.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Answer, Setup, Vigie, assert_says, wait_until};
+use crate::support::{Answer, Setup, Vigie, assert_says, endpoints, wait_until};
 
 const ENDPOINTS: usize = 400;
 
@@ -183,5 +183,57 @@ struct Stop<'a>(&'a AtomicBool);
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
         self.0.store(false, Relaxed);
+    }
+}
+
+/// Whether the server reads its list at this moment.
+fn is_reading(vigie: &Vigie) -> bool {
+    let list = vigie.setup.path("web.txt");
+    let files = fs::read_dir(vigie.proc("fd")).unwrap();
+    files
+        .flatten()
+        .any(|file| fs::read_link(file.path()).is_ok_and(|path| path == list))
+}
+
+#[test]
+fn a_list_at_rest_that_is_written_to_while_it_is_read_is_never_a_mix() {
+    // Long enough to be written to between its first line and its last.
+    let padding = format!("#{}\n", "-".repeat(1 << 20)).repeat(64);
+    let lines = format!("10.0.0.1\n{padding}10.0.0.1\n");
+    let last = lines.len() as u64 - 2;
+    let vigie = Setup::services(
+        "web: {file: {path: web.txt, max_size: 128MiB, timeout: 1m}, cache_ttl: 0s}",
+    )
+    .file("web.txt", lines)
+    .start();
+    let file = File::options()
+        .write(true)
+        .open(vigie.setup.path("web.txt"))
+        .unwrap();
+    let (mut round, mut counted) = (0_u8, 0);
+    while counted < 3 {
+        round += 1;
+        assert!(round < 100, "the list is never written to while it is read");
+        let new = [b"2", b"1"][usize::from(round % 2 == 0)];
+        let answer = thread::scope(|scope| {
+            let asking = scope.spawn(|| vigie.list("web"));
+            wait_until("it is read", || is_reading(&vigie) || asking.is_finished());
+            let begin = Instant::now();
+            file.write_all_at(new, last).unwrap();
+            let landed = is_reading(&vigie);
+            file.write_all_at(new, 7).unwrap();
+            // Who is kept from writing by the system for too long has left a list at rest.
+            let counts = begin.elapsed() < Duration::from_millis(60);
+            counted += usize::from(landed && counts);
+            let answer = asking.join().unwrap();
+            counts.then_some(answer)
+        });
+        if let Some(answer) = answer {
+            let addresses = endpoints(&answer);
+            assert_eq!(addresses[0], addresses[1]);
+        }
+        wait_until("the next is served", || {
+            endpoints(&vigie.list("web"))[0].contains(&format!("10.0.0.{}", char::from(new[0])))
+        });
     }
 }

@@ -1,6 +1,8 @@
 //! No thread can be started any more, as in a container whose `pids` are used up: what needs one fails in words, the
 //! rest goes on, and all is well as soon as there is one.
 
+use std::process::Command;
+
 use crate::support::dns::DnsServer;
 use crate::support::peer::list;
 use crate::support::{Group, Peer, Setup, assert_says, only, wait_until};
@@ -91,4 +93,34 @@ fn where_there_are_too_few_threads_to_start_that_is_said() {
         }
     }
     assert!(started > 0);
+}
+
+#[test]
+fn a_command_with_too_few_threads_ends_in_words() {
+    let setup = Setup::services("").file("one.txt", "10.0.0.1\n");
+    setup.write("config.yml", "services: {default: {file: one.txt}}\n");
+    let Some(group) = Group::new("too few threads for a command", "pids") else {
+        return;
+    };
+    for most in 1..6 {
+        for command in ["get", "health"] {
+            group.limit_threads(most);
+            let shell = format!("{}; exec \"$0\" {command}", group.enter());
+            let output = Command::new("sh")
+                .args(["-c", &shell, env!("CARGO_BIN_EXE_vigie")])
+                .current_dir(setup.path(""))
+                .env_remove("VIGIE_CONFIG_PATH")
+                .output()
+                .unwrap();
+            let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            match output.status.code() {
+                Some(0) => assert_eq!(said, "10.0.0.1:80 0\n"),
+                code => {
+                    assert_eq!((code, said.lines().count()), (Some(1), 1), "{most}: {said}");
+                    let not_there = command == "health" && said.contains("is Vigie running there");
+                    assert!(not_there || said.contains(WANTING), "{most}: {said}");
+                }
+            }
+        }
+    }
 }

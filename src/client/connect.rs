@@ -39,7 +39,7 @@ impl Client {
             return Ok(Box::new(stream));
         }
         step.begin("agreeing on TLS");
-        let stream = self.tls.wrap(stream, target, is_first).await;
+        let stream = self.tls.wrap(stream, target, is_first, deadline).await;
         Ok(Box::new(stream?))
     }
 }

@@ -1,6 +1,7 @@
 //! TLS 1.2 and 1.3.
 
 mod anyone;
+mod dated;
 mod identity;
 mod words;
 
@@ -20,10 +21,11 @@ use smol::lock::OnceCell;
 use url::Host;
 
 use self::anyone::Anyone;
+use self::dated::Dated;
 pub use self::identity::{Identity, WrongIdentity};
 pub(super) use self::words::words;
 use super::connect::failed;
-use super::{Failure, Kind, Target, Trust};
+use super::{Deadline, Failure, Kind, Target, Trust};
 
 /// Sessions that may be resumed; one origin is asked, and where it redirects to.
 const MOST_SESSIONS: usize = 4;
@@ -65,8 +67,10 @@ impl Tls {
         stream: Async<TcpStream>,
         target: &Target,
         is_first: bool,
+        deadline: Deadline,
     ) -> Result<TlsStream<Async<TcpStream>>, Failure> {
-        let configs = self.configs.get_or_try_init(|| self.build()).await?;
+        let build = || self.build(deadline);
+        let configs = self.configs.get_or_try_init(build).await?;
         let config = if is_first {
             &configs.first
         } else {
@@ -84,9 +88,9 @@ impl Tls {
         })
     }
 
-    async fn build(&self) -> Result<Configs, Failure> {
+    async fn build(&self, deadline: Deadline) -> Result<Configs, Failure> {
         let roots = match &self.trust {
-            Trust::System(system) => Some(system.load().await?),
+            Trust::System(system) => Some(system.load(deadline).await?),
             Trust::Authorities(store) => Some(store.clone()),
             Trust::Anyone => None,
         };
@@ -103,7 +107,7 @@ fn config(
     roots: Option<Arc<RootCertStore>>,
     identity: Option<&Identity>,
 ) -> Result<Arc<ClientConfig>, Failure> {
-    let builder = ClientConfig::builder_with_provider(PROVIDER.clone())
+    let builder = ClientConfig::builder_with_details(PROVIDER.clone(), Arc::new(Dated))
         .with_safe_default_protocol_versions()
         .map_err(|error| Failure::new(Kind::Tls, format!("TLS: {error}")))?;
     let builder = match roots {

@@ -1,16 +1,21 @@
 //! Whose certificates are believed.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use futures_rustls::pki_types::CertificateDer;
 use futures_rustls::pki_types::pem::PemObject;
 use futures_rustls::rustls::RootCertStore;
 use smol::lock::OnceCell;
 
-use super::{Failure, Kind};
-use crate::blocking;
+use super::{Deadline, Failure, Kind};
+use crate::blocking::{Lane, Stuck};
+use crate::clock;
 use crate::wording::shorten;
+
+/// All read the same files of the system, whose file system may hang: one read at a time.
+static LANE: LazyLock<Lane> = LazyLock::new(Lane::default);
 
 /// Whose certificates are believed.
 #[derive(Clone)]
@@ -70,21 +75,25 @@ pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, S
 }
 
 impl System {
-    /// Reads the files of the system, off the executor.
-    pub(super) async fn load(&self) -> Result<Arc<RootCertStore>, Failure> {
+    /// Reads the files of the system, off the executor, once one could read them.
+    pub(super) async fn load(&self, deadline: Deadline) -> Result<Arc<RootCertStore>, Failure> {
         let load = async || {
-            let loaded = blocking::run(load).await.map_err(|stuck| stuck.to_string());
-            loaded.and_then(|store| store)
+            let loaded = clock::until(deadline, LANE.run(Duration::MAX, load)).await;
+            match loaded.unwrap_or(Err(Stuck::TimedOut)) {
+                Ok(loaded) => loaded.map_err(|reason| unread(Kind::Tls, &reason)),
+                Err(stuck @ Stuck::TimedOut) => Err(unread(Kind::TimedOut, &stuck.to_string())),
+                Err(stuck) => Err(unread(Kind::Tls, &stuck.to_string())),
+            }
         };
-        let store = self.0.get_or_try_init(load).await;
-        let store = store.map_err(|reason| {
-            Failure::new(
-                Kind::Tls,
-                format!("TLS: reading the system's authorities: {reason}"),
-            )
-        })?;
-        Ok(store.clone())
+        self.0.get_or_try_init(load).await.cloned()
     }
+}
+
+fn unread(kind: Kind, reason: &str) -> Failure {
+    Failure::new(
+        kind,
+        format!("TLS: reading the system's authorities: {reason}"),
+    )
 }
 
 fn load() -> Result<Arc<RootCertStore>, String> {

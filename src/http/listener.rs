@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -194,14 +194,22 @@ fn remove_stale(path: &Path) -> io::Result<()> {
             "a file that is no socket is there; move it away",
         ));
     }
-    match UnixStream::connect(path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
-        Err(error) => Err(error),
-        Ok(_) => Err(io::Error::new(
+    match try_unix(path) {
+        Err(Errno::CONNREFUSED) => fs::remove_file(path),
+        // Of one whose queue is full a connection would have to wait.
+        Ok(()) | Err(Errno::AGAIN) => Err(io::Error::new(
             io::ErrorKind::AddrInUse,
             "another process listens there; stop it first",
         )),
+        Err(error) => Err(error.into()),
     }
+}
+
+/// Connects to a unix socket without waiting, and hangs up.
+fn try_unix(path: &Path) -> Result<(), Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)
 }
 
 /// The file of a unix socket, removed when it is dropped, unless another has taken its place.

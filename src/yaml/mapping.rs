@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::diagnostic::Position;
 use super::field::Field;
 use super::node::{Entry, Value};
-use super::read::Reader;
+use super::read::{Reader, is_url};
 use crate::wording::{LONGEST_QUOTE, nearest, quote, shorten, suggest};
 
 /// A mapping whose keys have been checked.
@@ -91,10 +91,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Among secret values a key may be one that was put in the wrong place: only a plain word is shown.
+    /// A key may be a secret value that was put in the wrong place: a URL is not shown, and among secret values
+    /// only a plain word is.
     fn may_show(&self, key: &str) -> bool {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        !self.is_discreet() || key.bytes().all(is_word)
+        match self.is_discreet() {
+            true => key.bytes().all(is_word),
+            false => !is_url(key),
+        }
     }
 
     fn refuse_doubles(&mut self, entries: &[Entry]) {

@@ -15,6 +15,11 @@ use crate::wording::{LONGEST_QUOTE, count, quote, shorten, suggest};
 /// More errors than these help nobody, and would fill the memory.
 const MOST_ERRORS: usize = 10_000;
 
+/// Whether a text is a URL, which may hold a password.
+pub(super) fn is_url(text: &str) -> bool {
+    text.contains("://")
+}
+
 /// Reads typed values from a tree and collects every error and warning on the way.
 #[derive(Debug)]
 pub struct Reader<'a> {
@@ -81,11 +86,12 @@ impl<'a> Reader<'a> {
         self.discreet
     }
 
-    /// A value for a message, as it is written but shortened; of one that is secret and of a
-    /// collection only what it is.
+    /// A value for a message, as it is written but shortened; of one that is secret or may hold a
+    /// secret, and of a collection, only what it is.
     pub fn show(&self, node: &Node) -> String {
         match &node.value {
             Value::Plain(_) | Value::Quoted(_) if self.discreet => "this value".into(),
+            Value::Plain(text) | Value::Quoted(text) if is_url(text) => "this URL".into(),
             Value::Plain(text) => shorten(text, LONGEST_QUOTE),
             Value::Quoted(text) => quote(text),
             _ => node.kind().into(),
@@ -127,6 +133,8 @@ impl<'a> Reader<'a> {
         let right = "write the path of a file";
         match self.text(field, right)? {
             text if text.is_empty() || text.contains('\0') => self.none(field, right),
+            // As a path that is missing it would be shown to everyone.
+            text if is_url(text) => self.none(field, "write the path of a file, or url: URL"),
             text => Some(self.folder.join(text)),
         }
     }
