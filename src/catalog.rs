@@ -152,8 +152,9 @@ impl Current {
     /// With many services this takes a while, so it is not for the thread that answers.
     pub fn replace(&self, mut catalog: Catalog) -> Changes {
         let old = self.0.load_full();
-        catalog.take_over_from(&old);
         let changes = catalog.changes_from(&old);
+        // Last: what is read between this and the swap is not taken over.
+        catalog.take_over_from(&old);
         self.0.store(Arc::new(catalog));
         changes
     }
