@@ -89,10 +89,11 @@ pub fn first_address(path: &Path) -> Result<(Address, Option<Errors>), Errors> {
     let text = yaml::read_file(path).map_err(|error| Errors::new(path, vec![error]))?;
     let (config, errors) = read(&text, path);
     let first = config.and_then(|config| config.server.addresses.into_iter().next());
-    let wrong = (!errors.is_empty()).then(|| Errors::new(path, errors.clone()));
-    first
-        .map(|first| (first, wrong))
-        .ok_or_else(|| Errors::new(path, errors))
+    match first {
+        Some(first) if errors.is_empty() => Ok((first, None)),
+        Some(first) => Ok((first, Some(Errors::new(path, errors)))),
+        None => Err(Errors::new(path, errors)),
+    }
 }
 
 /// Reads the text of a configuration file. `file` is its name in errors, and relative paths are

@@ -188,13 +188,8 @@ impl Setup {
 
     /// Starts a server that must end by itself; gives its exit code and what it said.
     pub(crate) fn refuse_to_start(&self) -> (Option<i32>, String) {
-        self.write_services(&self.services);
-        let mut child = self.spawn(Stdio::piped());
-        let log = Log::default();
-        let stderr = child.stderr.take().unwrap();
-        thread::scope(|scope| {
-            scope.spawn(|| log.follow(stderr));
-            let code = wait_for_exit(&mut child);
+        self.watch(|child, log| {
+            let code = wait_for_exit(child);
             (code, log.wait_for_end())
         })
     }
@@ -202,17 +197,24 @@ impl Setup {
     /// Starts a server that may be unable to; gives its exit code if it was, and what it said until then or until it
     /// had started, which ends it too.
     pub(crate) fn try_to_start(&self) -> (Option<i32>, String) {
+        self.watch(|child, log| {
+            let said = log.wait_for_start();
+            if said.contains(Log::STARTED) {
+                child.kill().unwrap();
+            }
+            (wait_for_exit(child), said)
+        })
+    }
+
+    /// Starts a server whose log is read until `end` has seen its end.
+    fn watch<T>(&self, end: impl FnOnce(&mut Child, &Log) -> T) -> T {
         self.write_services(&self.services);
         let mut child = self.spawn(Stdio::piped());
         let log = Log::default();
         let stderr = child.stderr.take().unwrap();
         thread::scope(|scope| {
             scope.spawn(|| log.follow(stderr));
-            let said = log.wait_for_start();
-            if said.contains(Log::STARTED) {
-                child.kill().unwrap();
-            }
-            (wait_for_exit(&mut child), said)
+            end(&mut child, &log)
         })
     }
 
