@@ -22,9 +22,9 @@ fn text() -> String {
     text
 }
 
-fn catalog(text: &str) -> Catalog {
+fn catalog(text: &str, old: Option<&Catalog>) -> Catalog {
     let config = config::parse(text, Path::new("config.yml")).expect("the configuration is good");
-    Catalog::build(config.services, None).expect("the services can be built")
+    Catalog::build(config.services, old).expect("the services can be built")
 }
 
 /// Looks up services until it is told to stop; how many it found.
@@ -44,10 +44,12 @@ fn bench(criterion: &mut Criterion) {
     let text = text();
     let mut group = criterion.benchmark_group("reload 10,000 services");
     group.sample_size(20);
-    group.bench_function("parse and build", |bencher| bencher.iter(|| catalog(&text)));
+    group.bench_function("parse and build", |bencher| {
+        bencher.iter(|| catalog(&text, None))
+    });
 
     let (current, stop) = (
-        Arc::new(Current::new(catalog(&text))),
+        Arc::new(Current::new(catalog(&text, None))),
         Arc::new(AtomicBool::new(false)),
     );
     let reader = |_| {
@@ -57,7 +59,7 @@ fn bench(criterion: &mut Criterion) {
     let readers: Vec<_> = (0..READERS).map(reader).collect();
     group.bench_function("swap under readers", |bencher| {
         bencher.iter_batched(
-            || catalog(&text),
+            || catalog(&text, Some(&current.load())),
             |catalog| current.replace(catalog),
             BatchSize::PerIteration,
         );

@@ -22,8 +22,8 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Reads a configuration file and builds every service of it; `old` is the catalog before a reload.
-    /// It reads files, so it is nothing for the thread that answers.
+    /// Reads a configuration file and builds every service of it; `old` is the catalog before a reload,
+    /// whose memory is taken over. It reads files, so it is nothing for the thread that answers.
     ///
     /// Errors: all there are, of the text and of what cannot be built, in the order of the file.
     pub fn load(file: &Path, old: Option<&Self>) -> Result<(Config, Self), config::Errors> {
@@ -92,14 +92,6 @@ impl Catalog {
         services
     }
 
-    fn take_over_from(&mut self, old: &Self) {
-        for (name, service) in &mut self.services {
-            if let Some(old) = old.get(name) {
-                service.take_over_from(old);
-            }
-        }
-    }
-
     fn changes_from(&self, old: &Self) -> Changes {
         let lacking = |lacking: &Self, having: &Self| {
             names(
@@ -150,11 +142,9 @@ impl Current {
     /// Swaps all services at once, and says what changed. Nothing kept before is fresh after.
     ///
     /// With many services this takes a while, so it is not for the thread that answers.
-    pub fn replace(&self, mut catalog: Catalog) -> Changes {
+    pub fn replace(&self, catalog: Catalog) -> Changes {
         let old = self.0.load_full();
         let changes = catalog.changes_from(&old);
-        // Last: what is read between this and the swap is not taken over.
-        catalog.take_over_from(&old);
         self.0.store(Arc::new(catalog));
         changes
     }

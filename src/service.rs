@@ -46,7 +46,8 @@ pub struct Service {
 
 impl Service {
     /// Builds the service and its source; reads no list. `old` is the service of the same name before a
-    /// reload: a read of it that hangs is not begun again beside itself.
+    /// reload, whose memory it takes over: where the source did not change, the last good list may stand in still,
+    /// and in any case a read that hangs is not begun again beside itself.
     ///
     /// Errors: all that keeps the source from being built.
     pub fn build(
@@ -67,6 +68,8 @@ impl Service {
             Some(old) => old.reader.clone(),
             None => source.build(lane.clone(), common)?,
         };
+        let slot = same.map_or_else(|| Slot::new(cache), |old| Slot::after(cache, &old.slot));
+        let of_kind = old.filter(|old| old.source.kind() == source.kind());
         Ok(Self {
             name,
             reader,
@@ -74,10 +77,10 @@ impl Service {
             default_port,
             policy: cache,
             lane,
-            slot: Arc::new(Slot::new(cache, None)),
-            history: Arc::default(),
-            answers: Arc::default(),
-            reads: Arc::default(),
+            slot: Arc::new(slot),
+            history: old.map(|old| old.history.clone()).unwrap_or_default(),
+            answers: old.map(|old| old.answers.clone()).unwrap_or_default(),
+            reads: of_kind.map(|old| old.reads.clone()).unwrap_or_default(),
         })
     }
 
@@ -103,24 +106,9 @@ impl Service {
 
     /// Whether both were configured alike.
     pub fn same_settings(&self, other: &Self) -> bool {
-        self.same_source(other) && self.policy == other.policy
-    }
-
-    fn same_source(&self, other: &Self) -> bool {
-        self.source == other.source && self.default_port == other.default_port
-    }
-
-    /// Takes over the memory of the service of the same name before a reload: when the source did not
-    /// change, the last good list may stand in still.
-    pub fn take_over_from(&mut self, old: &Self) {
-        self.history = old.history.clone();
-        self.answers = old.answers.clone();
-        if self.source.kind() == old.source.kind() {
-            self.reads = old.reads.clone();
-        }
-        if self.same_source(old) {
-            self.slot = Arc::new(Slot::new(self.policy, old.slot.last_good()));
-        }
+        self.source == other.source
+            && self.default_port == other.default_port
+            && self.policy == other.policy
     }
 
     /// Whether its last read failed.

@@ -73,33 +73,34 @@ pub struct Stale<E> {
     pub reason: Option<E>,
 }
 
-/// A list and the end of the read that gave it.
+/// A list and the read that gave it.
 #[derive(Clone, Debug)]
-pub struct LastGood<T> {
-    /// The list.
-    pub value: T,
+struct LastGood<T> {
+    value: T,
+    begun: Instant,
     /// When its read ended.
-    pub read_at: Instant,
+    read_at: Instant,
 }
 
 /// The memory of one service.
 #[derive(Debug)]
 pub struct Slot<T, E> {
     policy: Policy,
+    last_good: Arc<Mutex<Option<LastGood<T>>>>,
     state: Mutex<State<T, E>>,
 }
 
 #[derive(Debug)]
 struct State<T, E> {
-    kept: Option<LastGood<T>>,
-    /// Until when the kept list is fresh; `None` for one that only may stand in.
-    fresh_until: Option<Instant>,
+    /// A list, and until when it is fresh.
+    fresh: Option<(LastGood<T>, Instant)>,
     flight: Option<Arc<Flight<T, E>>>,
 }
 
 /// One read under way, and those who wait for it.
 #[derive(Debug)]
 struct Flight<T, E> {
+    begun: Instant,
     outcome: OnceLock<Result<LastGood<T>, E>>,
     ended: Event,
 }
@@ -109,14 +110,26 @@ where
     T: Clone + Send + Sync + 'static,
     E: Clone + Send + Sync + 'static,
 {
-    /// A slot without a fresh list; a last good one may stand in from the start.
-    pub fn new(policy: Policy, last_good: Option<LastGood<T>>) -> Self {
-        let last_good = last_good.filter(|_| !policy.max_stale.is_zero());
+    /// A slot without any list.
+    pub fn new(policy: Policy) -> Self {
+        Self::sharing(policy, Arc::default())
+    }
+
+    /// A slot without a fresh list. The last good one of `old` may stand in, and so may what its read under way gives:
+    /// whoever has got that list is not given an older one afterwards.
+    pub fn after(policy: Policy, old: &Self) -> Self {
+        if policy.max_stale.is_zero() {
+            return Self::new(policy);
+        }
+        Self::sharing(policy, old.last_good.clone())
+    }
+
+    fn sharing(policy: Policy, last_good: Arc<Mutex<Option<LastGood<T>>>>) -> Self {
         Self {
             policy,
+            last_good,
             state: Mutex::new(State {
-                kept: last_good,
-                fresh_until: None,
+                fresh: None,
                 flight: None,
             }),
         }
@@ -125,16 +138,8 @@ where
     /// The list, if it is fresh. Never waits.
     pub fn fresh(&self, now: Instant) -> Option<Given<T, E>> {
         let state = self.state();
-        let kept = state
-            .kept
-            .as_ref()
-            .filter(|_| state.fresh_until.is_some_and(|until| now < until))?;
-        Some(kept.given(now, Part::None))
-    }
-
-    /// The list of the last read that succeeded, as far as it is kept.
-    pub fn last_good(&self) -> Option<LastGood<T>> {
-        self.state().kept.clone()
+        let (fresh, until) = state.fresh.as_ref()?;
+        (now < *until).then(|| fresh.given(now, Part::None))
     }
 
     /// The fresh list, or else the outcome of the read under way, which begins with `read` when there
@@ -151,7 +156,7 @@ where
         if let Some(fresh) = self.fresh(asked_at) {
             return Ok(fresh);
         }
-        let (flight, part) = self.join(runtime, read);
+        let (flight, part) = self.join(runtime, asked_at, read);
         if self.stand_in(asked_at, part, None).is_some() {
             let patience = runtime.clock.sleep_until(asked_at + PATIENCE);
             let landed = async {
@@ -176,8 +181,7 @@ where
 
     /// The last good list, if it may stand in now.
     fn stand_in(&self, now: Instant, part: Part, reason: Option<&E>) -> Option<Given<T, E>> {
-        let state = self.state();
-        let given = state.kept.as_ref()?.given(now, part);
+        let given = self.last_good().as_ref()?.given(now, part);
         let past_ttl = given.age.saturating_sub(self.policy.ttl);
         let stale = Some(Stale {
             past_ttl,
@@ -190,6 +194,7 @@ where
     fn join<R>(
         self: &Arc<Self>,
         runtime: &Runtime,
+        begun: Instant,
         read: impl FnOnce() -> R,
     ) -> (Arc<Flight<T, E>>, Part)
     where
@@ -203,6 +208,7 @@ where
             state
                 .flight
                 .insert(Arc::new(Flight {
+                    begun,
                     outcome: OnceLock::new(),
                     ended: Event::new(),
                 }))
@@ -219,8 +225,10 @@ where
 
     /// Keeps what a read gave and hands it to those who wait. A failure is not kept.
     fn land(&self, flight: &Flight<T, E>, outcome: Result<T, E>, now: Instant) {
+        let begun = flight.begun;
         let outcome = outcome.map(|value| LastGood {
             value,
+            begun,
             read_at: now,
         });
         let mut state = self.state();
@@ -229,16 +237,33 @@ where
             // A list that could never be served again is not worth its memory.
             Ok(_) if self.policy.ttl.is_zero() && self.policy.max_stale.is_zero() => {}
             Ok(good) => {
-                state.kept = Some(good.clone());
-                state.fresh_until = Some(now + self.policy.ttl);
+                state.fresh = Some((good.clone(), now + self.policy.ttl));
+                self.keep(begun, Some(good));
             }
-            Err(_) if self.policy.max_stale.is_zero() => state.kept = None,
+            Err(_) if self.policy.max_stale.is_zero() => {
+                state.fresh = None;
+                self.keep(begun, None);
+            }
             Err(_) => {}
         }
         drop(state);
         // The first outcome stands; a flight lands once.
         let _ = flight.outcome.set(outcome);
         flight.ended.notify(WOKEN_AT_ONCE);
+    }
+
+    /// Keeps a list, or none, in the place of one whose read did not begin later: a slot after this one may have read.
+    fn keep(&self, begun: Instant, good: Option<&LastGood<T>>) {
+        let mut last_good = self.last_good();
+        if last_good.as_ref().is_none_or(|last| last.begun <= begun) {
+            *last_good = good.cloned();
+        }
+    }
+
+    fn last_good(&self) -> MutexGuard<'_, Option<LastGood<T>>> {
+        self.last_good
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State<T, E>> {

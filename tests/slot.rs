@@ -33,7 +33,7 @@ impl Lab {
             spawn: Arc::new(move |task| spawner.spawn(task).detach()),
         };
         let (begin, begun) = unbounded();
-        let slot = Arc::new(Slot::new(Policy { ttl, max_stale }, None));
+        let slot = Arc::new(Slot::new(Policy { ttl, max_stale }));
         Self {
             executor,
             clock,
@@ -42,6 +42,15 @@ impl Lab {
             begin,
             begun,
         }
+    }
+
+    /// What follows it on a reload.
+    fn next(&self, ttl: Duration, max_stale: Duration) -> Self {
+        let mut next = Self::new(ttl, max_stale);
+        next.clock = self.clock.clone();
+        next.runtime.clock = self.clock.clone();
+        next.slot = Arc::new(Slot::after(Policy { ttl, max_stale }, &self.slot));
+        next
     }
 
     /// A request, under way from now on.
@@ -316,16 +325,7 @@ fn a_list_that_may_not_stand_in_any_more_is_not_sent_after_the_second_of_waiting
 fn a_list_handed_over_only_stands_in() {
     let old = Lab::new(5 * SECOND, 10 * SECOND);
     old.read("a");
-    let mut lab = Lab::new(5 * SECOND, 10 * SECOND);
-    lab.clock = old.clock.clone();
-    lab.runtime.clock = old.clock.clone();
-    lab.slot = Arc::new(Slot::new(
-        Policy {
-            ttl: 5 * SECOND,
-            max_stale: 10 * SECOND,
-        },
-        old.slot.last_good(),
-    ));
+    let lab = old.next(5 * SECOND, 10 * SECOND);
     lab.advance(SECOND);
     let asked = lab.ask();
     lab.end(Err("down"));
@@ -335,15 +335,49 @@ fn a_list_handed_over_only_stands_in() {
 }
 
 #[test]
+fn what_a_read_from_before_a_reload_gives_after_it_may_stand_in_and_is_not_fresh() {
+    let old = Lab::new(5 * SECOND, 10 * SECOND);
+    old.read("a");
+    old.advance(5 * SECOND);
+    let before = old.ask();
+    let lab = old
+        .next(5 * SECOND, 10 * SECOND)
+        .next(5 * SECOND, 10 * SECOND);
+    old.end(Ok("b"));
+    assert_eq!(old.answer(before), given("b", Part::Began));
+    lab.advance(SECOND);
+    let asked = lab.ask();
+    lab.end(Err("down"));
+    assert_eq!(lab.answer(asked), stale("b", SECOND, NEVER, Some("down")));
+}
+
+#[test]
+fn a_read_that_began_before_another_does_not_take_the_place_of_its_list() {
+    for late in [Ok("b"), Err("down")] {
+        let old = Lab::new(SECOND, NEVER);
+        let before = old.ask();
+        old.advance(SECOND);
+        let lab = old.next(SECOND, 10 * SECOND);
+        lab.read("c");
+        old.end(late);
+        assert!(before.is_finished());
+        lab.advance(SECOND);
+        let asked = lab.ask();
+        lab.end(Err("down"));
+        assert_eq!(lab.answer(asked), stale("c", SECOND, NEVER, Some("down")));
+    }
+}
+
+#[test]
 fn a_policy_that_lets_nothing_stand_in_takes_nothing_over() {
     let old = Lab::new(5 * SECOND, 10 * SECOND);
     old.read("a");
-    let mut lab = Lab::new(5 * SECOND, NEVER);
-    let policy = Policy {
-        ttl: 5 * SECOND,
-        max_stale: NEVER,
-    };
-    lab.slot = Arc::new(Slot::new(policy, old.slot.last_good()));
+    let lab = old.next(5 * SECOND, NEVER);
+    let asked = lab.ask();
+    lab.end(Err("down"));
+    assert_eq!(lab.answer(asked), Err("down"));
+    // Nor does it lend what it has forgotten.
+    let lab = lab.next(5 * SECOND, 10 * SECOND);
     let asked = lab.ask();
     lab.end(Err("down"));
     assert_eq!(lab.answer(asked), Err("down"));
@@ -353,12 +387,18 @@ fn a_policy_that_lets_nothing_stand_in_takes_nothing_over() {
 fn a_list_kept_while_nothing_could_stand_in_is_handed_over_all_the_same() {
     let old = Lab::new(5 * SECOND, NEVER);
     old.read("a");
-    assert_eq!(old.slot.last_good().map(|good| good.value), Some("a"));
+    let lab = old.next(5 * SECOND, 10 * SECOND);
+    let asked = lab.ask();
+    lab.end(Err("down"));
+    assert_eq!(lab.answer(asked), stale("a", NEVER, NEVER, Some("down")));
 }
 
 #[test]
 fn a_list_that_could_never_be_served_again_is_not_kept() {
-    let lab = Lab::new(NEVER, NEVER);
-    lab.read("a");
-    assert!(lab.slot.last_good().is_none());
+    let old = Lab::new(NEVER, NEVER);
+    old.read("a");
+    let lab = old.next(5 * SECOND, 10 * SECOND);
+    let asked = lab.ask();
+    lab.end(Err("down"));
+    assert_eq!(lab.answer(asked), Err("down"));
 }
