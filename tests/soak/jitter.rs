@@ -1,5 +1,6 @@
-//! How late this machine wakes who sleeps, and who waits for another. Where a rule needs slack for what nobody has seen, it gets more on a machine
-//! that is held up, and none of the rules that compare what was seen needs any.
+//! How late this machine wakes who sleeps, and who waits for another, and how long the server waits for a processor. Where
+//! a rule needs slack for what nobody has seen, it gets more on a machine that is held up, and none of the rules that
+//! compare what was seen needs any.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -20,6 +21,8 @@ const KEPT: Duration = Duration::from_secs(60);
 pub(crate) struct Jitter {
     machine: Mutex<Lateness>,
     server: Mutex<Lateness>,
+    /// How long the server had waited for a processor, at each moment.
+    waited: Mutex<VecDeque<(Instant, Duration)>>,
     /// When the machine is to wake who watches it.
     due: Mutex<Option<Instant>>,
 }
@@ -28,8 +31,8 @@ pub(crate) struct Jitter {
 struct Lateness(VecDeque<(Instant, Duration)>);
 
 impl Jitter {
-    /// Looks for lateness as long as `goes_on`.
-    pub(crate) fn watch(&self, goes_on: impl Fn() -> bool) {
+    /// Looks for lateness as long as `goes_on`; `waited` is how long the server has waited for a processor.
+    pub(crate) fn watch(&self, goes_on: impl Fn() -> bool, waited: impl Fn() -> Option<Duration>) {
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         thread::spawn(move || io::copy(&mut theirs.try_clone().unwrap(), &mut theirs));
         while goes_on() {
@@ -40,6 +43,11 @@ impl Jitter {
             ours.write_all(b"x").unwrap();
             ours.read_exact(&mut [0]).unwrap();
             self.machine.lock().unwrap().note(due, due.elapsed());
+            if let Some(waited) = waited() {
+                let mut all = self.waited.lock().unwrap();
+                all.push_back((Instant::now(), waited));
+                forget(&mut all);
+            }
         }
     }
 
@@ -54,7 +62,18 @@ impl Jitter {
         let due = self.due.lock().unwrap().unwrap_or(to);
         let now = Instant::now().saturating_duration_since(due);
         let worst = self.machine.lock().unwrap().worst(from, to);
-        Duration::from_millis(400) + 4 * worst.max(now)
+        Duration::from_millis(400) + 4 * worst.max(now) + self.waited(from, to)
+    }
+
+    /// How long the server waited for a processor between two moments, or a little more.
+    fn waited(&self, from: Instant, to: Instant) -> Duration {
+        let all = self.waited.lock().unwrap();
+        let at = |at: usize| all.get(at).map(|(_, waited)| *waited);
+        let begin = all.partition_point(|(at, _)| *at <= from);
+        let end = all.partition_point(|(at, _)| *at < to);
+        let before = at(begin.saturating_sub(1)).unwrap_or_default();
+        let after = at(end.min(all.len().saturating_sub(1))).unwrap_or_default();
+        after.saturating_sub(before)
     }
 
     /// The same with how late the server was.
@@ -67,9 +86,7 @@ impl Lateness {
     fn note(&mut self, at: Instant, late: Duration) {
         if late > USUAL {
             self.0.push_back((at, late));
-            while self.0.front().is_some_and(|(at, _)| at.elapsed() > KEPT) {
-                self.0.pop_front();
-            }
+            forget(&mut self.0);
         }
     }
 
@@ -78,5 +95,12 @@ impl Lateness {
         let is_near = |(at, late): &&(Instant, Duration)| *at + *late + NEAR >= from && *at <= to;
         let near = self.0.iter().filter(is_near);
         near.map(|(_, late)| *late).max().unwrap_or_default()
+    }
+}
+
+/// Drops what is long ago.
+fn forget(all: &mut VecDeque<(Instant, Duration)>) {
+    while all.front().is_some_and(|(at, _)| at.elapsed() > KEPT) {
+        all.pop_front();
     }
 }

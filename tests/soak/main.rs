@@ -143,7 +143,10 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     let _ = later.set(stage.clone());
     let mut resources = Resources::at_the_start(&stage);
     let watching = stage.clone();
-    std::thread::spawn(move || watching.truth.jitter.watch(|| watching.goes_on()));
+    std::thread::spawn(move || {
+        let waited = || watching.vigie.held_up();
+        watching.truth.jitter.watch(|| watching.goes_on(), waited);
+    });
     writers.into_iter().for_each(|writer| writer.start(&stage));
     for name in &names {
         honest::start(&stage, name, 2);

@@ -345,6 +345,14 @@ impl Vigie {
         value.trim().to_owned()
     }
 
+    /// How long its main thread was ready to run, and no processor was free; `None` when it is gone.
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn held_up(&self) -> Option<Duration> {
+        let text = fs::read_to_string(self.proc("schedstat")).ok()?;
+        let nanoseconds = text.split(' ').nth(1)?.parse().ok()?;
+        Some(Duration::from_nanos(nanoseconds))
+    }
+
     /// How much time of processors it has taken, to a hundredth of a second.
     pub(crate) fn busy(&self) -> Duration {
         let stat = fs::read_to_string(self.proc("stat")).unwrap();

@@ -116,7 +116,8 @@ impl Truth {
         let Some(last) = place.log().last_taken() else {
             return Ok(now);
         };
-        let begun = last.begun.unwrap_or(last.from) - ON_THE_WAY;
+        let begun = last.begun.unwrap_or(last.from);
+        let begun = begun - ON_THE_WAY - self.slack(begun - ON_THE_WAY, begun);
         let epochs = self.epochs.read().unwrap();
         let Some(epoch) = epochs.only(begun, now) else {
             return Ok(now);
