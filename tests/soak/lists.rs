@@ -6,6 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::chance::Chance;
 
+/// In the lists of places that give no port, whatever port the service has for them.
+pub(crate) const DEFAULT_PORT: u16 = 9000;
+
 /// An endpoint as a peer lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Endpoint {

@@ -184,7 +184,7 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
     let signed = authority.sign(&["127.0.0.1"]);
     let plain = |number| url::start(later, seed, number, None);
     let name = |number, kind| dns::start(later, seed, number, kind);
-    let (mut cluster, kubeconfig) = kubernetes::start(later, seed, &[20, 21]);
+    let (mut cluster, kubeconfig) = kubernetes::start(later, seed, &[20, 21, 22]);
     let mut writers = Vec::new();
     let mut written = |number, mount| {
         let (kept, writer) = file::new(seed, number, mount);
@@ -193,21 +193,29 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
     };
     let mut living = vec![
         Living::new("url-a", vec![plain(1), plain(2)], &[0]),
-        Living::new("url-b", vec![plain(3)], &[2000, 4000]),
+        Living::new("url-b", vec![plain(3), plain(7)], &[2000, 4000]),
         Living::new(
             "url-tls",
             vec![url::start(later, seed, 4, Some(&signed))],
             &[0, 3000],
         ),
-        Living::new("dns-a", vec![name(10, Type::A)], &[0]),
+        Living::new("dns-a", vec![name(10, Type::A)], &[0, 2000]),
         Living::new("dns-tcp", vec![name(11, Type::AOverTcp)], &[2000]),
-        Living::new("dns-srv", vec![name(12, Type::Srv)], &[0, 3000]),
+        Living::new(
+            "dns-srv",
+            vec![name(12, Type::Srv), name(17, Type::Srv)],
+            &[0, 3000],
+        ),
         Living::new("dns-srv-too", vec![name(15, Type::Srv)], &[0]),
         Living::new("dns-txt", vec![name(13, Type::Txt)], &[0]),
         Living::new("kubernetes-a", vec![cluster.remove(0)], &[0]),
-        Living::new("kubernetes-b", vec![cluster.remove(0)], &[2000, 4000]),
+        Living::new("kubernetes-b", cluster, &[2000, 4000]),
         Living::new("file-a", vec![written(30, None), written(31, None)], &[0]),
-        Living::new("file-b", vec![written(32, None)], &[2000]),
+        Living::new(
+            "file-b",
+            vec![written(32, None), written(35, None)],
+            &[2000],
+        ),
         Living::new("behind-url", vec![plain(6)], &[0]),
         Living::new("behind-dns", vec![name(16, Type::Txt)], &[0, 2000]),
         Living::new(

@@ -1,5 +1,5 @@
-//! The services, as each configuration has them: the same names, but with other sources, ttls and max_stales; and a few
-//! that say in which configuration they were read.
+//! The services, as each configuration has them: the same names, but with other sources, ports, ttls and max_stales; and
+//! a few that say in which configuration they were read.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::chance::Chance;
-use crate::lists::{self, Endpoint};
+use crate::lists::{self, DEFAULT_PORT, Endpoint};
 use crate::places::Kept;
 use crate::truth::{Place, Spec};
 
@@ -19,7 +19,8 @@ pub(crate) struct Living {
     places: Vec<Kept>,
     /// The choices of `max_stale`, in milliseconds.
     max_stales: &'static [u64],
-    now: (usize, u64, u64),
+    /// Of the places, its default_port, its ttl and its max_stale, the ones in force.
+    now: (usize, u16, u64, u64),
 }
 
 /// All of them.
@@ -41,6 +42,7 @@ pub(crate) struct Configuration {
     pub(crate) list: (String, String),
 }
 
+const PORTS: [u16; 2] = [DEFAULT_PORT, 9001];
 const TTLS: [u64; 5] = [0, 200, 300, 700, 1500];
 
 impl Living {
@@ -49,7 +51,7 @@ impl Living {
             name,
             places,
             max_stales,
-            now: (0, TTLS[2], max_stales[0]),
+            now: (0, DEFAULT_PORT, TTLS[2], max_stales[0]),
         }
     }
 
@@ -57,11 +59,14 @@ impl Living {
         if chance.one_in(3) {
             self.now.0 = chance.number(0..self.places.len());
         }
+        if chance.one_in(4) {
+            self.now.1 = chance.of_these(&PORTS);
+        }
         if chance.one_in(3) {
-            self.now.1 = chance.of_these(&TTLS);
+            self.now.2 = chance.of_these(&TTLS);
         }
         if chance.one_in(4) {
-            self.now.2 = chance.of_these(self.max_stales);
+            self.now.3 = chance.of_these(self.max_stales);
         }
     }
 
@@ -75,8 +80,9 @@ impl Living {
             place: place.clone(),
             kind,
             source: source.clone(),
-            ttl: Duration::from_millis(self.now.1),
-            max_stale: Duration::from_millis(self.now.2),
+            default_port: self.now.1,
+            ttl: Duration::from_millis(self.now.2),
+            max_stale: Duration::from_millis(self.now.3),
         }
     }
 }
@@ -112,47 +118,41 @@ impl Services {
         let (mut text, mut specs) = (String::new(), HashMap::new());
         for service in &mut self.living {
             service.change(&mut self.chance);
-            add(&mut text, &mut specs, service.name, service.spec(), "");
+            add(&mut text, &mut specs, service.name, service.spec());
         }
         let file = format!("pair-{generation}.txt");
-        let port = 10_000 + (generation % 50_000) as u16;
         let own = format!("generation-{generation}");
         let list = [one(91, generation, 80)];
         let still = |name: &str, list: &[Endpoint], source: &str| Spec {
             place: Place::still(name, list),
             kind: "file",
             source: source.into(),
+            default_port: DEFAULT_PORT,
             ttl: Duration::from_millis(500),
             max_stale: Duration::ZERO,
         };
+        let mut add = |name: &str, spec| add(&mut text, &mut specs, name, spec);
+        add("pair-a", still("pair-a", &list, &file));
+        let pair_b = still("pair-b", &[one(92, 1, DEFAULT_PORT)], "pair-b.txt");
+        let default_port = 10_000 + (generation % 50_000) as u16;
         add(
-            &mut text,
-            &mut specs,
-            "pair-a",
-            still("pair-a", &list, &file),
-            "",
-        );
-        add(
-            &mut text,
-            &mut specs,
             "pair-b",
-            still("pair-b", &[one(92, 1, port)], "pair-b.txt"),
-            &format!(", default_port: {port}"),
+            Spec {
+                default_port,
+                ..pair_b
+            },
         );
-        add(&mut text, &mut specs, &own, still(&own, &list, &file), "");
-        let crowd = Spec {
-            place: self.crowd.clone(),
-            ..still("crowd", &[], "crowd.txt")
-        };
-        add(&mut text, &mut specs, "crowd", crowd, "");
+        add(&own, still(&own, &list, &file));
+        let place = self.crowd.clone();
+        add(
+            "crowd",
+            Spec {
+                place,
+                ..still("crowd", &[], "crowd.txt")
+            },
+        );
         if generation.is_multiple_of(2) {
-            add(
-                &mut text,
-                &mut specs,
-                "comes-and-goes",
-                still("comes-and-goes", &list, &file),
-                "",
-            );
+            add("comes-and-goes", still("comes-and-goes", &list, &file));
         }
         let list = lists::lines(&list, &mut self.chance);
         Configuration {
@@ -165,22 +165,18 @@ impl Services {
 }
 
 /// A service in both forms.
-fn add(text: &mut String, specs: &mut HashMap<String, Spec>, name: &str, spec: Spec, keys: &str) {
+fn add(text: &mut String, specs: &mut HashMap<String, Spec>, name: &str, spec: Spec) {
     let Spec {
         kind,
         source,
+        default_port,
         ttl,
         max_stale,
         ..
     } = &spec;
-    let port = if *kind == "dns" {
-        ", default_port: 9000"
-    } else {
-        ""
-    };
     let _ = writeln!(
         text,
-        "{name}: {{{kind}: {source}, cache_ttl: {}ms, max_stale: {}ms{port}{keys}}}",
+        "{name}: {{{kind}: {source}, default_port: {default_port}, cache_ttl: {}ms, max_stale: {}ms}}",
         ttl.as_millis(),
         max_stale.as_millis()
     );

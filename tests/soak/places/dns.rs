@@ -13,7 +13,7 @@ use self::addresses::is_truncated;
 use self::questions::{Place as Belongs, Questions, State as Told};
 use super::{Kept, Later, arrived};
 use crate::chance::Chance;
-use crate::lists::{Endpoint, Style};
+use crate::lists::{DEFAULT_PORT, Endpoint, Style};
 use crate::mood::Moods;
 use crate::stage::Stage;
 use crate::support::dns::{Act, Asked, DnsServer, NOTIMP, Reply};
@@ -167,7 +167,7 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8, kind: Type) -> Kept {
         style: Style {
             place: number,
             most,
-            port: is_of_addresses.then_some(9000),
+            port: is_of_addresses.then_some(DEFAULT_PORT),
             has_weights: !is_of_addresses,
             has_ipv6: true,
         },

@@ -29,13 +29,16 @@ impl Truth {
             let log = spec.place.log();
             let keeps = spec.ttl + spec.max_stale + ttl + ON_THE_WAY + slack;
             let is_met = match answer.status {
-                200 => log.with_body(answer.text()).iter().any(|version| {
-                    version.gives.iter().any(|give| {
-                        let until = give.until.unwrap_or(asked.ended) + keeps;
-                        oldest = oldest.max(Some(until));
-                        give.from <= asked.ended && asked.begun < until
-                    })
-                }),
+                200 => log
+                    .with_body(&spec.as_logged(answer.text()))
+                    .iter()
+                    .any(|version| {
+                        version.gives.iter().any(|give| {
+                            let until = give.until.unwrap_or(asked.ended) + keeps;
+                            oldest = oldest.max(Some(until));
+                            give.from <= asked.ended && asked.begun < until
+                        })
+                    }),
                 502 | 504 => log.spans.iter().any(|span| {
                     span.excuse != Excuse::Slow
                         && span.begin <= asked.ended

@@ -105,7 +105,7 @@ impl Case<'_> {
             let Some(before) = epoch.services.get(self.asked.service) else {
                 break;
             };
-            if before.source != spec.source {
+            if !before.same_source(spec) {
                 break;
             }
             since.push(&**epoch);

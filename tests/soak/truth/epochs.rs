@@ -1,10 +1,12 @@
 //! Which configurations may be in force at a moment: the one before a reload, the one after it, or either.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::place::Place;
+use crate::lists::DEFAULT_PORT;
 
 /// So many are known at once; no answer is as old as the first of them.
 const KEPT: usize = 100;
@@ -25,10 +27,31 @@ pub(crate) struct Spec {
     pub(crate) place: Arc<Place>,
     /// The key of its source.
     pub(crate) kind: &'static str,
-    /// Its source as the file has it: as long as this stays the same, the last good list stays.
+    /// Its source as the file has it.
     pub(crate) source: String,
+    pub(crate) default_port: u16,
     pub(crate) ttl: Duration,
     pub(crate) max_stale: Duration,
+}
+
+impl Spec {
+    /// Whether the last good list stays from one to the other.
+    pub(super) fn same_source(&self, other: &Self) -> bool {
+        self.source == other.source && self.default_port == other.default_port
+    }
+
+    /// The body that the log has for one of this service, whose endpoints without a port have its default one.
+    pub(super) fn as_logged<'a>(&self, body: &'a str) -> Cow<'a, str> {
+        let port = |port: u16| format!("\"port\": {port},");
+        match self.default_port {
+            DEFAULT_PORT => body.into(),
+            // What has the other port has it wrongly, and is known by none that it could be taken for.
+            other => body
+                .replace(&port(DEFAULT_PORT), &port(0))
+                .replace(&port(other), &port(DEFAULT_PORT))
+                .into(),
+        }
+    }
 }
 
 /// All that were in force, the last one last.

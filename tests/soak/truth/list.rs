@@ -18,7 +18,7 @@ pub(super) fn check(
         Some(body) => body,
         None => std::str::from_utf8(&case.answer.body).map_err(|_| "a body that is not UTF-8")?,
     };
-    let candidates = log.with_body(body);
+    let candidates = log.with_body(&spec.as_logged(body));
     if candidates.is_empty() {
         return Err(format!("a wrong list: {}", shown(body)));
     }
