@@ -57,6 +57,8 @@ use crate::tally::Tally;
 use crate::truth::Truth;
 
 const SECONDS: u64 = 60;
+/// The service that moves from one kind of source to another.
+const MOVES: &str = "moves";
 /// Between two quiet moments.
 const ROUND: Duration = Duration::from_secs(20);
 
@@ -219,7 +221,7 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
         Living::new("behind-url", vec![plain(6)], &[0]),
         Living::new("behind-dns", vec![name(16, Type::Txt)], &[0, 2000]),
         Living::new(
-            "moves",
+            MOVES,
             vec![plain(5), name(14, Type::A), written(33, None)],
             &[0, 2000],
         ),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::stage::Stage;
 use crate::support::wait_until;
-use crate::{behind, honest};
+use crate::{MOVES, behind, honest};
 
 /// Connections that are kept to peers, and what else comes and goes; more would be a leak.
 const SPARE_FILES: usize = 48;
@@ -110,16 +110,41 @@ fn compare_metrics(stage: &Stage, services: &[&str]) {
             .unwrap_or_default()
         };
         let ours = |outcome: &str| stage.tally.of("outcomes", &format!("{service} {outcome}"));
-        let theirs = [
-            counted("hit") + counted("miss") + counted("joined"),
-            counted("stale"),
-            counted("error"),
-        ];
+        let [misses, stale, errors] = ["miss", "stale", "error"].map(counted);
+        let theirs = [counted("hit") + misses + counted("joined"), stale, errors];
         let ours = [ours("fresh"), ours("stale"), ours("error")];
         if theirs != ours {
             stage.fail(format!("{service}: vigie_answers_total says {theirs:?}, and {ours:?} were fresh, stale and errors"));
         }
+        if *service == MOVES {
+            // Its reads are counted anew with each kind of source.
+            continue;
+        }
+        let [good, empty, failed] = reads(text.text(), service);
+        let good = good + empty;
+        // Who begins a read gets its list or error, or a stale list.
+        if good < misses || good > misses + stale || failed > errors + stale {
+            stage.fail(format!(
+                "{service}: vigie_source_reads_total says {good} good and {failed} failed, of which {misses} to \
+                 {} and at most {} were begun",
+                misses + stale,
+                errors + stale
+            ));
+        }
     }
+}
+
+/// How many reads of a service gave a list, an empty one and an error.
+fn reads(text: &str, service: &str) -> [u64; 3] {
+    let begin = format!("vigie_source_reads_total{{service=\"{service}\",source=\"");
+    ["ok", "empty", "error"].map(|result| {
+        let end = format!("\",result=\"{result}\"}} ");
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&begin)?.split_once(&end));
+        line.and_then(|(_, number)| number.parse().ok())
+            .unwrap_or_default()
+    })
 }
 
 fn value(text: &str, metric: &str) -> Option<u64> {
