@@ -17,7 +17,7 @@ use crate::stage::Stage;
 use crate::support::cluster::{Asked, Cluster, status};
 use crate::support::peer::answer;
 use crate::support::{Authority, Reply};
-use crate::truth::{Excuse, Place};
+use crate::truth::{Excuse, Place, TIMEOUT};
 use crate::turns::{Turn, Turns};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,8 @@ struct State {
     moods: Moods<Fault>,
     chance: Chance,
     read: Option<Read>,
+    /// When a read beside another was last told that its list is forgotten.
+    forgotten: Option<Instant>,
 }
 
 /// The pages of one version.
@@ -105,6 +107,7 @@ pub(crate) fn start(stage: &Later, seed: u64, numbers: &[u8]) -> (Vec<Kept>, Str
                 moods: Moods::new(&FAULTS, Chance::of(seed, &format!("moods of {name}"))),
                 chance: Chance::of(seed, &name),
                 read: None,
+                forgotten: None,
             }),
         };
         (format!("service-{number}"), service)
@@ -186,6 +189,7 @@ impl Service {
         }) else {
             drop(turn);
             stage.tally.count("peers: kubernetes", "forgotten list");
+            state.forgotten = Some(Instant::now());
             let span = self.place.begin(Excuse::Failing);
             self.place.end(span);
             return status("410 Gone", "The provided continue parameter is too old");
@@ -234,8 +238,11 @@ impl Service {
             return status("410 Gone", "nothing is known of it");
         };
         if at > 0 && (read.forgets || read.fault == Some(Fault::AlwaysGone)) {
-            let gone = read.fault.map(|_| self.place.begin(Excuse::Failing));
-            gone.into_iter().for_each(|span| self.place.end(span));
+            // A read begins anew once, and a read beside another may have done so already.
+            let is_second = state.forgotten.is_some_and(|at| at.elapsed() < TIMEOUT);
+            if read.fault.is_some() || is_second {
+                self.place.end(self.place.begin(Excuse::Failing));
+            }
             drop(turn);
             return status("410 Gone", "The provided continue parameter is too old");
         }

@@ -16,6 +16,7 @@ use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 use self::case::Case;
+pub(crate) use self::case::TIMEOUT;
 use self::epochs::Epochs;
 pub(crate) use self::epochs::{Epoch, Spec};
 pub(crate) use self::place::{Excuse, Give, Place};
