@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+use std::sync::{self, Arc};
 use std::thread;
 use std::time::Duration;
 
@@ -105,4 +105,21 @@ pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -
         .stack_size(STACK);
     thread.spawn(body).map_err(Stuck::NoThread)?;
     receiver.recv().await.map_err(|_| Stuck::Broken)
+}
+
+/// Runs work that only computes on a thread of its own; here, in the time of all others, when no thread can be had.
+pub async fn compute<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Stuck> {
+    let work = Arc::new(sync::Mutex::new(Some(work)));
+    let take = |work: &sync::Mutex<Option<_>>| {
+        let mut work = work.lock().unwrap_or_else(sync::PoisonError::into_inner);
+        work.take()
+    };
+    let shared = work.clone();
+    match run(move || take(&shared).map(|work| work())).await {
+        Ok(done) => done.ok_or(Stuck::Broken),
+        Err(Stuck::NoThread(_)) => take(&work).map(|work| work()).ok_or(Stuck::Broken),
+        Err(stuck) => Err(stuck),
+    }
 }

@@ -178,7 +178,7 @@ async fn render(list: Arc<Vec<Endpoint>>) -> Result<Listing, Failure> {
     if list.len() <= RENDERED_AT_ONCE {
         return Ok(Listing::new(&list));
     }
-    let rendered = blocking::run(move || Listing::new(&list)).await;
+    let rendered = blocking::compute(move || Listing::new(&list)).await;
     rendered.map_err(|stuck| Failure::Unreadable(format!("rendering: {stuck}").into()))
 }
 

@@ -15,11 +15,17 @@ fn without_a_thread_what_needs_one_fails_in_words_and_the_next_request_is_answer
         return;
     };
     let peer = Peer::always(list("10.0.0.2"));
+    let addresses: Vec<String> = (0..3000)
+        .map(|index| format!("10.1.{}.{}", index / 250, index % 250))
+        .collect();
+    let long = Peer::always(list(&addresses.join("\n")));
     let server = DnsServer::start(|asked| asked.only("10.0.0.3"));
     let services = format!(
         "kept: {{file: one.txt, cache_ttl: 1h}}\nfile: {{file: one.txt, cache_ttl: 0s}}\n\
-         url: {{url: \"{}\", cache_ttl: 0s}}\ndns: {{dns: {{name: web.test, servers: '{}'}}, cache_ttl: 0s}}",
+         url: {{url: \"{}\", cache_ttl: 0s}}\n\
+         long: {{url: \"{}\", cache_ttl: 0s}}\ndns: {{dns: {{name: web.test, servers: '{}'}}, cache_ttl: 0s}}",
         peer.url("/"),
+        long.url("/"),
         server.address()
     );
     let mut vigie = Setup::services(&services)
@@ -45,6 +51,10 @@ fn without_a_thread_what_needs_one_fails_in_words_and_the_next_request_is_answer
         is_well("kept", "10.0.0.1");
         is_well("url", "10.0.0.2");
         is_well("dns", "10.0.0.3");
+        // What only takes long is done without a thread.
+        let listed = vigie.list("long");
+        let endpoints = listed.text().matches("\"ip\"").count();
+        assert_eq!((listed.status, endpoints), (200, 3000));
         let answer = vigie.list("file");
         assert_eq!(answer.status, 502);
         assert_says(&answer.error(), &["service file: file ", WANTING]);
@@ -57,7 +67,7 @@ fn without_a_thread_what_needs_one_fails_in_words_and_the_next_request_is_answer
     }
     group.limit_threads(100);
     is_well("file", "10.0.0.1");
-    assert_eq!(vigie.reload().summary(), (200, "{\"services\":4}\n"));
+    assert_eq!(vigie.reload().summary(), (200, "{\"services\":5}\n"));
     // Lines that could not be written then are written now.
     assert_says(
         &vigie.log.wait_for("not reloaded"),

@@ -81,11 +81,10 @@ async fn metrics(shared: &Arc<Shared>) -> Response {
 /// nobody.
 async fn written(parts: usize, write: impl Fn() -> String + Clone + Send + 'static) -> String {
     if parts > WRITTEN_AT_ONCE
-        && let Ok(text) = blocking::run(write.clone()).await
+        && let Ok(text) = blocking::compute(write.clone()).await
     {
         return text;
     }
-    // Without a thread it takes the time of the others.
     write()
 }
 

@@ -187,7 +187,7 @@ impl Pages<'_> {
         if progress.bytes <= READ_AT_ONCE {
             return take(progress, body);
         }
-        let taken = blocking::run(move || {
+        let taken = blocking::compute(move || {
             let taken = take(progress, body);
             drop(turn);
             taken

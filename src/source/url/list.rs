@@ -18,7 +18,7 @@ pub(super) async fn read(headers: &HeaderMap, body: Vec<u8>, default_port: NonZe
     if body.len() <= READ_AT_ONCE {
         return parse(body, is_json, default_port);
     }
-    let parsed = blocking::run(move || parse(body, is_json, default_port)).await;
+    let parsed = blocking::compute(move || parse(body, is_json, default_port)).await;
     parsed.unwrap_or_else(|stuck| {
         Err(Failure::Unreadable(
             format!("reading the list: {stuck}").into(),
