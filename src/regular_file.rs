@@ -68,7 +68,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The bytes of a file, at most `largest` of them, as they are now: whoever asks says that it is
 /// written.
 pub fn read(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
-    read_whole(path, largest, |_| None)
+    read_whole(path, largest, |_, _| None)
 }
 
 /// The bytes of a file, at most `largest` of them. One that somebody may be writing to at the moment
@@ -77,8 +77,8 @@ pub fn read_at_rest(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
     read_whole(path, largest, rest_of)
 }
 
-/// How long a file must be left alone before it is read, if it must.
-type Rest = fn(&Metadata) -> Option<Duration>;
+/// How long a file must be left alone before it is read, if it must; and whether it is looked at for the first time.
+type Rest = fn(&Metadata, bool) -> Option<Duration>;
 
 fn read_whole(path: &Path, largest: u64, rest: Rest) -> Result<Vec<u8>, Unreadable> {
     let (mut seen, mut waited) = (None, Duration::ZERO);
@@ -115,7 +115,7 @@ fn look(path: &Path, largest: u64, rest: Rest, seen: Option<u64>) -> Result<Look
     let before = file.metadata().map_err(Unreadable::Read)?;
     regular(&before)?;
     let renamed = seen.is_some_and(|seen| seen != before.ino());
-    if let Some(rest) = rest(&before).filter(|_| !renamed) {
+    if let Some(rest) = rest(&before, seen.is_none()).filter(|_| !renamed) {
         return Ok(Look::Written {
             file: before.ino(),
             rest,
@@ -150,7 +150,11 @@ fn read_bounded(file: &mut File, length: u64, largest: u64) -> Result<Vec<u8>, U
 }
 
 /// How long until nobody has written to the file for [`REST`], by the clock of its file system.
-fn rest_of(metadata: &Metadata) -> Option<Duration> {
+fn rest_of(metadata: &Metadata, is_first: bool) -> Option<Duration> {
+    // Whoever empties a file is seen to have done so a moment before its time of change is.
+    if is_first && metadata.len() == 0 {
+        return Some(REST);
+    }
     let written = metadata.modified().ok()?;
     match SystemTime::now().duration_since(written) {
         Ok(age) => REST.checked_sub(age).filter(|rest| !rest.is_zero()),

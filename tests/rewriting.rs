@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Answer, Setup, Vigie, assert_says, endpoints, wait_until};
+use crate::support::{Answer, Setup, Vigie, assert_says, endpoints, wait_until, write_at_rest};
 
 const ENDPOINTS: usize = 400;
 
@@ -127,6 +127,22 @@ fn a_list_that_is_emptied_and_written_in_steps_is_never_a_part() {
         }
     };
     ask_while_written(write, |answer, new| assert_eq!(address(answer), new));
+}
+
+#[test]
+fn a_list_that_has_just_been_emptied_is_read_when_it_is_written_again() {
+    let vigie = serve();
+    // As it looks for a moment to who reads while it is emptied: its time of change is still the old one.
+    write_at_rest(&vigie.setup.path("web.txt"), "");
+    let answer = thread::scope(|scope| {
+        let asking = scope.spawn(|| vigie.list("web"));
+        wait_until("it is looked at", || {
+            vigie.threads("blocking") > 0 || asking.is_finished()
+        });
+        fs::write(vigie.setup.path("web.txt"), list(2)).unwrap();
+        asking.join().unwrap()
+    });
+    assert_eq!(address(&answer), 2);
 }
 
 #[test]

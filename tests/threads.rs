@@ -18,7 +18,7 @@ fn without_a_thread_what_needs_one_fails_in_words_and_the_next_request_is_answer
     let addresses: Vec<String> = (0..3000)
         .map(|index| format!("10.1.{}.{}", index / 250, index % 250))
         .collect();
-    let long = Peer::always(list(&addresses.join("\n")));
+    let long = Peer::always(list(addresses.join("\n")));
     let server = DnsServer::start(|asked| asked.only("10.0.0.3"));
     let services = format!(
         "kept: {{file: one.txt, cache_ttl: 1h}}\nfile: {{file: one.txt, cache_ttl: 0s}}\n\

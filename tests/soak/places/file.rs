@@ -183,9 +183,7 @@ impl Writer {
         let slow = self.place.begin(Excuse::Slow);
         let mut from = 0;
         let mut held_up = self.may_be_held_up();
-        let emptied = self.place.begin(Excuse::Emptied);
         let mut file = File::create(&path).unwrap();
-        self.place.end(emptied);
         self.present(None);
         for cut in self.cuts(&text) {
             let next = self.may_be_held_up();

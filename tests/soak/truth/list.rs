@@ -197,7 +197,14 @@ impl Rules<'_> {
             {
                 Err(format!("stale because of {reason:?}"))
             }
-            false if self.case.faults(self.log).any(|span| span.explains(reason)) => Ok(()),
+            false
+                if self
+                    .case
+                    .faults(self.log)
+                    .any(|span| span.excuse != Excuse::Slow) =>
+            {
+                Ok(())
+            }
             _ => Err(format!("no fault of its place explains {reason:?}")),
         }
     }

@@ -43,8 +43,6 @@ pub(crate) enum Excuse {
     Silent,
     /// There is an answer that is no list.
     Failing,
-    /// A file is being emptied: for a moment it may be empty already, but not yet look as if it had just been written.
-    Emptied,
 }
 
 impl Place {
@@ -161,17 +159,6 @@ impl Place {
                 // It was to begin later, and did not.
                 false => drop(log.spans.remove(at)),
             }
-        }
-    }
-}
-
-impl Span {
-    /// Whether it explains a failure in these words.
-    pub(crate) fn explains(&self, reason: &str) -> bool {
-        match self.excuse {
-            Excuse::Failing | Excuse::Silent => true,
-            Excuse::Emptied => reason.contains("it has no byte"),
-            Excuse::Slow => false,
         }
     }
 }
