@@ -204,7 +204,7 @@ fn while_a_list_may_stand_in_nobody_waits_longer_than_a_second_or_so() {
 }
 
 #[test]
-fn a_read_that_began_before_a_reload_never_lands_after_it() {
+fn a_read_from_before_a_reload_gives_nothing_fresh_after_it() {
     let keys = "default_port: 1, cache_ttl: 1h";
     let Some((mount, vigie)) = serve("a read does not outlive a reload", "timeout: 1m", keys)
     else {
