@@ -46,7 +46,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::chance::Chance;
-use crate::places::dns::Type;
+use crate::places::dns::{Family, Servers, Type, Wanted};
 use crate::places::file::Writer;
 use crate::places::{Later, dns, file, kubernetes, url};
 use crate::resources::Resources;
@@ -180,7 +180,8 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
     let authority = Authority::new();
     let signed = authority.sign(&["127.0.0.1"]);
     let plain = |number| url::start(later, seed, number, None);
-    let name = |number, kind| dns::start(later, seed, number, kind);
+    let name = |number, kind| dns::start(later, seed, number, Wanted::of(kind));
+    let name_with = |number, wanted| dns::start(later, seed, number, wanted);
     let (mut cluster, kubeconfig) = kubernetes::start(later, seed, &[20, 21]);
     let mut writers = Vec::new();
     let mut written = |number, mount| {
@@ -197,16 +198,70 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
             &[0, 3000],
         ),
         Living::new("dns-a", vec![name(10, Type::A)], &[0]),
-        Living::new("dns-tcp", vec![name(11, Type::AOverTcp)], &[2000]),
+        Living::new(
+            "dns-tcp",
+            vec![name_with(
+                11,
+                Wanted {
+                    over_tcp: true,
+                    ..Wanted::of(Type::A)
+                },
+            )],
+            &[2000],
+        ),
+        Living::new(
+            "dns-two",
+            vec![name_with(
+                17,
+                Wanted {
+                    servers: Servers::Two,
+                    ..Wanted::of(Type::A)
+                },
+            )],
+            &[0],
+        ),
+        Living::new(
+            "dns-ipv4",
+            vec![name_with(
+                18,
+                Wanted {
+                    family: Family::Ipv4,
+                    servers: Servers::SecondAlone,
+                    ..Wanted::of(Type::A)
+                },
+            )],
+            &[0, 3000],
+        ),
         Living::new("dns-srv", vec![name(12, Type::Srv)], &[0, 3000]),
-        Living::new("dns-srv-too", vec![name(15, Type::Srv)], &[0]),
+        Living::new(
+            "dns-srv-too",
+            vec![name_with(
+                15,
+                Wanted {
+                    family: Family::Ipv6,
+                    servers: Servers::Two,
+                    ..Wanted::of(Type::Srv)
+                },
+            )],
+            &[0],
+        ),
         Living::new("dns-txt", vec![name(13, Type::Txt)], &[0]),
         Living::new("kubernetes-a", vec![cluster.remove(0)], &[0]),
         Living::new("kubernetes-b", vec![cluster.remove(0)], &[2000, 4000]),
         Living::new("file-a", vec![written(30, None), written(31, None)], &[0]),
         Living::new("file-b", vec![written(32, None)], &[2000]),
         Living::new("behind-url", vec![plain(6)], &[0]),
-        Living::new("behind-dns", vec![name(16, Type::Txt)], &[0, 2000]),
+        Living::new(
+            "behind-dns",
+            vec![name_with(
+                16,
+                Wanted {
+                    family: Family::Ipv6,
+                    ..Wanted::of(Type::Txt)
+                },
+            )],
+            &[0, 2000],
+        ),
         Living::new(
             "moves",
             vec![plain(5), name(14, Type::A), written(33, None)],

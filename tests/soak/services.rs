@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::chance::Chance;
-use crate::lists::{self, Endpoint};
+use crate::lists::{self, Endpoint, Spelling};
 use crate::places::Kept;
 use crate::truth::{Place, Spec};
 
@@ -92,6 +92,7 @@ fn one(place: u8, number: u64, port: u16) -> Endpoint {
         ip: Ipv4Addr::new(10, place, high, low).into(),
         port,
         weight: 0,
+        spelling: Spelling::Usual,
     }
 }
 

@@ -43,8 +43,8 @@ pub(crate) enum Excuse {
     Silent,
     /// There is an answer that is no list.
     Failing,
-    /// A file is being emptied: for a moment it may be empty already, but not yet look as if it had just been written.
-    Emptied,
+    /// There is an answer that is no list, and what is said of it has these words.
+    Saying(&'static str),
 }
 
 impl Place {
@@ -170,7 +170,7 @@ impl Span {
     pub(crate) fn explains(&self, reason: &str) -> bool {
         match self.excuse {
             Excuse::Failing | Excuse::Silent => true,
-            Excuse::Emptied => reason.contains("it has no byte"),
+            Excuse::Saying(words) => reason.contains(words),
             Excuse::Slow => false,
         }
     }

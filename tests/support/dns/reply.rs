@@ -148,6 +148,14 @@ impl Reply {
         self
     }
 
+    /// With the question in capitals.
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn capitals(mut self) -> Self {
+        // No length of a label is a letter, and no number that follows the name.
+        self.question.make_ascii_uppercase();
+        self
+    }
+
     pub(crate) fn authority(self, records: &[&str]) -> Self {
         self.records(1, records)
     }
