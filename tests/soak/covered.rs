@@ -103,6 +103,7 @@ const ALWAYS: [(&str, &[&str]); 10] = [
             "first Malformed",
             "first Silent",
             "first Closes",
+            "first Late",
             "targets left out",
             "as large as can be",
             "in pieces",

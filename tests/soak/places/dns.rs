@@ -5,6 +5,7 @@ mod addresses;
 mod faults;
 mod forms;
 mod malformed;
+mod numbers;
 mod questions;
 mod reading;
 mod records;
@@ -19,9 +20,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use self::faults::Fault;
-use self::questions::{Place as Belongs, Questions};
+use self::numbers::Numbers;
+use self::questions::{Place as Belongs, Questions, State as Told};
 use self::reading::Read;
 use self::said::Said;
+use self::servers::First;
 use self::targets::Targets;
 pub(crate) use self::wanted::{Family, Servers, Type, Wanted};
 use super::{Kept, Later};
@@ -52,6 +55,7 @@ struct State {
     read: Option<Read>,
     questions: Questions,
     targets: VecDeque<Targets>,
+    numbers: Numbers,
 }
 
 /// Starts one.
@@ -82,6 +86,7 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8, wanted: Wanted) -> Kep
             read: None,
             questions: Questions::default(),
             targets: VecDeque::new(),
+            numbers: Numbers::default(),
         }),
     };
     let place = zone.place.clone();
@@ -109,7 +114,18 @@ impl Zone {
             // Who asks has given up.
             return Vec::new();
         }
+        self.check_how(asked, &mut state.numbers);
+        if let Some(read) = state.read.as_ref().filter(|_| server == 0) {
+            self.check_patience(asked, read);
+        }
         if alias.is_none() && asked.name != "web.test" {
+            if state
+                .read
+                .as_ref()
+                .is_some_and(|read| server > 0 && read.first == First::Late)
+            {
+                return Vec::new();
+            }
             let first = state.read.as_mut().filter(|_| server == 0);
             if let Some(said) = first.and_then(|read| read.first.fails(asked, &mut read.chance)) {
                 return said.acts;
@@ -136,6 +152,12 @@ impl Zone {
             return Vec::new();
         };
         self.check_order(asked, server, read, &state.questions);
+        if Self::waits(asked, server, is_second_try, read) {
+            if server == 0 {
+                state.questions.note(asked, is_second_try, Told::Open);
+            }
+            return Vec::new();
+        }
         let first = (server == 0).then(|| read.first.fails(asked, &mut read.chance));
         let said = match first.flatten() {
             Some(said) => said,

@@ -129,6 +129,8 @@ impl Zone {
     /// Notes the fault of a read. What comes at once has come within a moment; silence lasts until nobody waits.
     pub(super) fn excuse(&self, read: &Read, arrived: Instant) {
         let (excuse, length) = match read.fault {
+            // What is sent again comes after 1.9 s.
+            None if read.first == First::Late => (Excuse::Slow, Duration::from_millis(2050)),
             None if read.first == First::Silent => (Excuse::Slow, Duration::from_millis(1300)),
             None | Some(Fault::OneRefused) => return,
             Some(Fault::Silent | Fault::OneSilent | Fault::TargetSilent) => {

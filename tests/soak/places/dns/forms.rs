@@ -57,6 +57,16 @@ pub(super) fn choose(wanted: &Wanted, chance: &mut Chance) -> Form {
     chance.of_these(&OF_ALL)
 }
 
+/// So many CNAME records are followed.
+pub(super) const MOST_ALIASES: usize = 16;
+
+/// CNAME records in a row, to `c1.test` and so on.
+pub(super) fn chain(count: usize) -> Vec<String> {
+    let mut chain = vec!["web.test CNAME c1.test".to_owned()];
+    chain.extend((1..count).map(|at| format!("c{at}.test CNAME c{}.test", at + 1)));
+    chain
+}
+
 /// The name that an open alias of a version stands for.
 fn alias(version: u64) -> String {
     format!("www.v{version}.test")
@@ -97,8 +107,9 @@ impl Zone {
         let (kind, mut aliases) = (asked.kind, Vec::new());
         let owner = match read.form {
             Form::Alias => {
-                aliases = vec!["web.test CNAME a.test".into(), "a.test CNAME b.test".into()];
-                "b.test".to_owned()
+                let count = read.chance.of_these(&[1, 2, MOST_ALIASES]);
+                aliases = chain(count);
+                format!("c{count}.test")
             }
             Form::Capitals => asked.name.to_uppercase(),
             _ => asked.name.clone(),
@@ -111,6 +122,7 @@ impl Zone {
         if read.form == Form::Others {
             records.push(format!("other.test {kind} {}", decoy(kind)));
             records.push(format!("below.web.test {kind} {}", decoy(kind)));
+            records.push("web.test MX x".into());
         }
         read.chance.shuffle(&mut records);
         // What is said twice is one record.

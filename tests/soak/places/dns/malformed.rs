@@ -1,5 +1,6 @@
 //! Answers that are none.
 
+use super::forms::{MOST_ALIASES, chain};
 use super::said::Said;
 use super::{Read, Zone};
 use crate::support::dns::{Act, Asked, NXDOMAIN, Reply, SERVFAIL, encode, record};
@@ -105,11 +106,8 @@ impl Zone {
             // The name at its end stands for the first one in turn.
             Way::OpenLoop => asked.answer(&["web.test CNAME loop.test"]),
             Way::LongChain => {
-                let mut chain: Vec<String> = (1..18)
-                    .map(|at| format!("c{at}.test CNAME c{}.test", at + 1))
-                    .collect();
-                chain.push("web.test CNAME c1.test".into());
-                chain.push(of("c18.test"));
+                let mut chain = chain(MOST_ALIASES + 1);
+                chain.push(of(&format!("c{}.test", MOST_ALIASES + 1)));
                 let chain: Vec<&str> = chain.iter().map(String::as_str).collect();
                 asked.answer(&chain)
             }

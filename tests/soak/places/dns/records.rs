@@ -34,7 +34,7 @@ impl Zone {
             .targets
             .iter()
             .enumerate()
-            .map(|(at, target)| target.data(at % 3))
+            .flat_map(|(at, target)| target.data(at % 3))
             .collect();
         match data.is_empty() {
             true if read.form != Form::NoName && read.chance.one_in(2) => {

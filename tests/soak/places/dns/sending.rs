@@ -18,6 +18,7 @@ const LARGEST_MESSAGE: usize = 65_535;
 impl Zone {
     /// Sends a reply, over TCP if it does not fit in a datagram.
     pub(super) fn send(&self, asked: &Asked, read: &mut Read, reply: Reply) -> Said {
+        let reply = reply.lasting(read.chance.of_these(&[0, 1, 3600]));
         if asked.tcp {
             return Said::acts(self.over_tcp(read, reply));
         }

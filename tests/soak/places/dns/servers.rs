@@ -13,6 +13,8 @@ use crate::support::dns::{Act, Asked, DnsServer, FORMERR, NOTIMP, REFUSED, SERVF
 const NOBODY: &str = "127.0.0.1:1";
 /// A server has a question to itself for so long.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A server that is late answers what is sent again after so long.
+const LATE: Duration = Duration::from_millis(1200);
 
 /// What the first of two servers does while the second is well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +25,22 @@ pub(super) enum First {
     Silent,
     /// Truncated, and over TCP it breaks off.
     Closes,
+    /// It is good when the second one has been asked, which says nothing.
+    Late,
 }
 
 impl First {
     pub(super) fn choose(chance: &mut Chance) -> Self {
-        use First::{Closes, Errors, Good, Malformed, Silent};
-        chance.of_these(&[Good, Good, Good, Errors, Errors, Malformed, Silent, Closes])
+        use First::{Closes, Errors, Good, Late, Malformed, Silent};
+        chance.of_these(&[
+            Good, Good, Good, Errors, Errors, Malformed, Silent, Closes, Late,
+        ])
     }
 
     /// What it says to any question when it is not well.
     pub(super) fn fails(self, asked: &Asked, chance: &mut Chance) -> Option<Said> {
         let acts = match self {
-            Self::Good => return None,
+            Self::Good | Self::Late => return None,
             Self::Silent => Vec::new(),
             Self::Errors => asked.error(chance.of_these(&[SERVFAIL, REFUSED, NOTIMP, FORMERR, 9])),
             Self::Closes if asked.tcp => vec![Act::Close],
@@ -84,6 +90,29 @@ pub(super) fn start(zone: Zone) -> String {
 }
 
 impl Zone {
+    /// Whether a server does not answer a question for the name yet, or at all, while the first one is late.
+    pub(super) fn waits(asked: &Asked, server: usize, is_second_try: bool, read: &Read) -> bool {
+        let is_first_try = asked.name == "web.test" && !is_second_try;
+        read.first == First::Late && (server > 0 || is_first_try && read.arrived.elapsed() < LATE)
+    }
+
+    /// A server that a read has waited for is not asked first for what the same read asks next.
+    pub(super) fn check_patience(&self, asked: &Asked, read: &Read) {
+        let now = Instant::now();
+        let slack = self.stage().truth.slack(read.arrived, now);
+        let is_next = asked.name.ends_with(&format!(".v{}.test", read.version));
+        if is_next
+            && read.first == First::Silent
+            && now - read.arrived + slack < 2 * PATIENCE
+            && self.stage().truth.is_calm(read.arrived, now)
+        {
+            self.stage().fail(format!(
+                "{}: the first server was asked for {asked}, though the read had waited for it",
+                self.place.name
+            ));
+        }
+    }
+
     /// The second server is asked when the first has failed, or has been silent for a while.
     pub(super) fn check_order(
         &self,

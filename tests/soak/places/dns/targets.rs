@@ -12,8 +12,8 @@ use crate::support::dns::{Act, Asked, NXDOMAIN, REFUSED, Reply, SERVFAIL};
 pub(super) struct Target {
     name: String,
     endpoints: Vec<Endpoint>,
-    /// Whether its records leave the port to the default.
-    has_no_port: bool,
+    /// Port and weight of each of its records.
+    records: Vec<(u16, u32)>,
 }
 
 /// The targets of one version.
@@ -24,11 +24,10 @@ pub(super) struct Targets {
 }
 
 impl Target {
-    /// What its record says.
-    pub(super) fn data(&self, priority: usize) -> String {
-        let Endpoint { port, weight, .. } = self.endpoints[0];
-        let port = if self.has_no_port { 0 } else { port };
-        format!("{priority} {weight} {port} {}", self.name)
+    /// What its records say.
+    pub(super) fn data(&self, priority: usize) -> impl Iterator<Item = String> {
+        let records = self.records.iter();
+        records.map(move |(port, weight)| format!("{priority} {weight} {port} {}", self.name))
     }
 
     fn is_name(&self) -> bool {
@@ -36,38 +35,42 @@ impl Target {
     }
 }
 
-/// Divides a list among targets: some have an address of each family, some are addresses themselves.
-pub(super) fn draw(list: &mut [Endpoint], version: u64, chance: &mut Chance) -> Vec<Target> {
-    let mut targets: Vec<Target> = Vec::new();
-    let mut rest = list;
-    while !rest.is_empty() {
-        let is_dual =
-            rest.len() > 1 && rest[0].ip.is_ipv4() != rest[1].ip.is_ipv4() && chance.one_in(2);
-        let (own, others) = rest.split_at_mut(1 + usize::from(is_dual));
-        let has_no_port = chance.one_in(5);
-        let weight = match chance.one_in(8) {
-            true => u16::MAX.into(),
-            false => own[0].weight,
-        };
-        let port = if has_no_port {
-            DEFAULT_PORT
-        } else {
-            own[0].port
-        };
-        for endpoint in &mut *own {
-            (endpoint.port, endpoint.weight) = (port, weight);
+/// Divides a list among targets: some have an address of each family, some are addresses themselves, and some have two
+/// records, so that the list has more endpoints.
+pub(super) fn draw(list: &mut Vec<Endpoint>, version: u64, chance: &mut Chance) -> Vec<Target> {
+    let (mut targets, mut all) = (Vec::<Target>::new(), Vec::new());
+    let mut rest = &list[..];
+    while let [first, others @ ..] = rest {
+        let is_other = |next: &Endpoint| next.ip.is_ipv4() != first.ip.is_ipv4();
+        let is_dual = others.first().is_some_and(is_other) && chance.one_in(2);
+        let (own, others) = rest.split_at(1 + usize::from(is_dual));
+        let is_literal = first.ip.is_ipv4() && !is_dual && targets.len() % 4 == 1;
+        let mut records = vec![(
+            chance.of_these(&[0, first.port, first.port, u16::MAX]),
+            chance.of_these(&[first.weight, first.weight, u16::MAX.into()]),
+        )];
+        if chance.one_in(5) {
+            records.push((7001, 3));
         }
-        let is_literal = own[0].ip.is_ipv4() && !is_dual && targets.len() % 4 == 1;
+        for (port, weight) in &records {
+            let port = if *port == 0 { DEFAULT_PORT } else { *port };
+            all.extend(own.iter().map(|one| Endpoint {
+                port,
+                weight: *weight,
+                ..*one
+            }));
+        }
         targets.push(Target {
             name: match is_literal {
-                true => own[0].ip.to_string(),
+                true => first.ip.to_string(),
                 false => format!("t{}.v{version}.test", targets.len()),
             },
             endpoints: own.to_vec(),
-            has_no_port,
+            records,
         });
         rest = others;
     }
+    *list = all;
     targets
 }
 
