@@ -180,8 +180,8 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
     let authority = Authority::new();
     let signed = authority.sign(&["127.0.0.1"]);
     let plain = |number| url::start(later, seed, number, None);
-    let name = |number, kind| dns::start(later, seed, number, Wanted::of(kind));
-    let name_with = |number, wanted| dns::start(later, seed, number, wanted);
+    let name = |number, wanted| dns::start(later, seed, number, wanted);
+    let of = Wanted::of;
     let (mut cluster, kubeconfig) = kubernetes::start(later, seed, &[20, 21]);
     let mut writers = Vec::new();
     let mut written = |number, mount| {
@@ -197,55 +197,33 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
             vec![url::start(later, seed, 4, Some(&signed))],
             &[0, 3000],
         ),
-        Living::new("dns-a", vec![name(10, Type::A)], &[0]),
-        Living::new(
-            "dns-tcp",
-            vec![name_with(
-                11,
-                Wanted {
-                    over_tcp: true,
-                    ..Wanted::of(Type::A)
-                },
-            )],
-            &[2000],
-        ),
-        Living::new(
-            "dns-two",
-            vec![name_with(
-                17,
-                Wanted {
-                    servers: Servers::Two,
-                    ..Wanted::of(Type::A)
-                },
-            )],
-            &[0],
-        ),
+        Living::new("dns-a", vec![name(10, of(Type::A))], &[0]),
+        Living::new("dns-tcp", vec![name(11, of(Type::A).over_tcp())], &[2000]),
         Living::new(
             "dns-ipv4",
-            vec![name_with(
+            vec![name(
                 18,
-                Wanted {
-                    family: Family::Ipv4,
-                    servers: Servers::SecondAlone,
-                    ..Wanted::of(Type::A)
-                },
+                of(Type::A)
+                    .family(Family::Ipv4)
+                    .servers(Servers::SecondAlone),
             )],
             &[0, 3000],
         ),
-        Living::new("dns-srv", vec![name(12, Type::Srv)], &[0, 3000]),
+        Living::new(
+            "dns-two",
+            vec![name(17, of(Type::A).servers(Servers::Two))],
+            &[0],
+        ),
+        Living::new("dns-srv", vec![name(12, of(Type::Srv))], &[0, 3000]),
         Living::new(
             "dns-srv-too",
-            vec![name_with(
+            vec![name(
                 15,
-                Wanted {
-                    family: Family::Ipv6,
-                    servers: Servers::Two,
-                    ..Wanted::of(Type::Srv)
-                },
+                of(Type::Srv).family(Family::Ipv6).servers(Servers::Two),
             )],
             &[0],
         ),
-        Living::new("dns-txt", vec![name(13, Type::Txt)], &[0]),
+        Living::new("dns-txt", vec![name(13, of(Type::Txt))], &[0]),
         Living::new("kubernetes-a", vec![cluster.remove(0)], &[0]),
         Living::new("kubernetes-b", vec![cluster.remove(0)], &[2000, 4000]),
         Living::new("file-a", vec![written(30, None), written(31, None)], &[0]),
@@ -253,18 +231,12 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
         Living::new("behind-url", vec![plain(6)], &[0]),
         Living::new(
             "behind-dns",
-            vec![name_with(
-                16,
-                Wanted {
-                    family: Family::Ipv6,
-                    ..Wanted::of(Type::Txt)
-                },
-            )],
+            vec![name(16, of(Type::Txt).family(Family::Ipv6))],
             &[0, 2000],
         ),
         Living::new(
             "moves",
-            vec![plain(5), name(14, Type::A), written(33, None)],
+            vec![plain(5), name(14, of(Type::A)), written(33, None)],
             &[0, 2000],
         ),
     ];

@@ -31,10 +31,10 @@ pub(crate) enum Family {
 /// What a name is and how it is read.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
-    pub(crate) kind: Type,
-    pub(crate) over_tcp: bool,
-    pub(crate) family: Family,
-    pub(crate) servers: Servers,
+    pub(super) kind: Type,
+    pub(super) over_tcp: bool,
+    pub(super) family: Family,
+    pub(super) servers: Servers,
 }
 
 impl Wanted {
@@ -46,6 +46,21 @@ impl Wanted {
             family: Family::Any,
             servers: Servers::One,
         }
+    }
+
+    pub(crate) fn over_tcp(self) -> Self {
+        Self {
+            over_tcp: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn family(self, family: Family) -> Self {
+        Self { family, ..self }
+    }
+
+    pub(crate) fn servers(self, servers: Servers) -> Self {
+        Self { servers, ..self }
     }
 
     /// How many questions for the name make a read.
