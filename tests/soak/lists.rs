@@ -1,20 +1,50 @@
 //! Lists that no two reads share: each endpoint says of which place, and of which version of its list, it is. Rendered
 //! here once more, for what is tested must not write its own tests.
 
+mod lines;
+
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+pub(crate) use self::lines::{bad_line, line, lines, vary};
 use crate::chance::Chance;
 
 /// In the lists of places that give no port, whatever port the service has for them.
 pub(crate) const DEFAULT_PORT: u16 = 9000;
 
 /// An endpoint as a peer lists it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     pub(crate) ip: IpAddr,
     pub(crate) port: u16,
     pub(crate) weight: u32,
+    pub(crate) spelling: Spelling,
+}
+
+/// How its address is written, which lists of lines keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    #[default]
+    Usual,
+    /// IPv6 in capitals.
+    Capitals,
+    /// IPv6 with a zone.
+    Zone,
+    /// A host name.
+    Name,
+}
+
+impl Endpoint {
+    /// Its address as it is written and served.
+    pub(crate) fn address(&self) -> String {
+        let ip = self.ip.to_string();
+        match self.spelling {
+            Spelling::Usual => ip,
+            Spelling::Capitals => ip.to_uppercase(),
+            Spelling::Zone => format!("{ip}%eth0"),
+            Spelling::Name => format!("Web-{}.example.", ip.replace(['.', ':'], "-")),
+        }
+    }
 }
 
 /// What the lists of a place are like.
@@ -56,6 +86,7 @@ impl Style {
             } else {
                 0
             },
+            spelling: Spelling::Usual,
         };
         (0..count).map(endpoint).collect()
     }
@@ -79,41 +110,27 @@ pub(crate) fn body(list: &[Endpoint]) -> String {
         return "[]\n".into();
     }
     let mut body = String::from("[\n");
-    for (index, Endpoint { ip, port, weight }) in list.iter().enumerate() {
+    for (index, endpoint) in list.iter().enumerate() {
         let comma = if index + 1 < list.len() { "," } else { "" };
+        let (address, port, weight) = (endpoint.address(), endpoint.port, endpoint.weight);
         let _ = write!(
             body,
-            "  {{\n    \"ip\": \"{ip}\",\n    \"port\": {port},\n    \"load_balancing_weight\": {weight}\n  }}{comma}\n"
+            "  {{\n    \"ip\": \"{address}\",\n    \"port\": {port},\n    \"load_balancing_weight\": {weight}\n  }}{comma}\n"
         );
     }
     body + "]\n"
 }
 
-/// The list as endpoint lines, with what may stand around them.
-pub(crate) fn lines(list: &[Endpoint], chance: &mut Chance) -> String {
-    let end = chance.of_these(&["\n", "\r\n"]);
-    let mut text = String::new();
-    if list.is_empty() || chance.one_in(4) {
-        let _ = write!(text, "# nobody, or those below{end}{end}");
-    }
-    for endpoint in list {
-        let blank = chance.of_these(&[" ", "\t", ",", ";"]);
-        let _ = write!(text, "{}{blank}{}{end}", socket(endpoint), endpoint.weight);
-    }
-    text
-}
-
-/// Address and port as a line has them.
-pub(crate) fn socket(endpoint: &Endpoint) -> String {
-    match endpoint.ip {
-        IpAddr::V4(ip) => format!("{ip}:{}", endpoint.port),
-        IpAddr::V6(ip) => format!("[{ip}]:{}", endpoint.port),
-    }
-}
-
-/// As dns and kubernetes sources give it.
+/// As dns and kubernetes sources give it: what is no plain address comes last.
 pub(crate) fn sorted(mut list: Vec<Endpoint>) -> Vec<Endpoint> {
-    list.sort_unstable();
+    list.sort_by_cached_key(|endpoint| {
+        let name = match endpoint.spelling {
+            Spelling::Usual | Spelling::Capitals => None,
+            Spelling::Zone | Spelling::Name => Some(endpoint.address()),
+        };
+        let ip = name.is_none().then_some(endpoint.ip);
+        (name, ip, endpoint.port, endpoint.weight)
+    });
     list.dedup();
     list
 }

@@ -46,7 +46,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::chance::Chance;
-use crate::places::dns::Type;
+use crate::places::dns::{Family, Servers, Type, Wanted};
 use crate::places::file::Writer;
 use crate::places::{Later, dns, file, kubernetes, url};
 use crate::resources::Resources;
@@ -185,7 +185,8 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
     let authority = Authority::new();
     let signed = authority.sign(&["127.0.0.1"]);
     let plain = |number| url::start(later, seed, number, None);
-    let name = |number, kind| dns::start(later, seed, number, kind);
+    let name = |number, wanted| dns::start(later, seed, number, wanted);
+    let of = Wanted::of;
     let (mut cluster, kubeconfig) = kubernetes::start(later, seed, &[20, 21, 22]);
     let mut writers = Vec::new();
     let mut written = |number, mount| {
@@ -201,15 +202,37 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
             vec![url::start(later, seed, 4, Some(&signed))],
             &[0, 3000],
         ),
-        Living::new("dns-a", vec![name(10, Type::A)], &[0, 2000]),
-        Living::new("dns-tcp", vec![name(11, Type::AOverTcp)], &[2000]),
+        Living::new("dns-a", vec![name(10, of(Type::A))], &[0, 2000]),
+        Living::new("dns-tcp", vec![name(11, of(Type::A).over_tcp())], &[2000]),
         Living::new(
-            "dns-srv",
-            vec![name(12, Type::Srv), name(17, Type::Srv)],
+            "dns-ipv4",
+            vec![name(
+                18,
+                of(Type::A)
+                    .family(Family::Ipv4)
+                    .servers(Servers::SecondAlone),
+            )],
             &[0, 3000],
         ),
-        Living::new("dns-srv-too", vec![name(15, Type::Srv)], &[0]),
-        Living::new("dns-txt", vec![name(13, Type::Txt)], &[0]),
+        Living::new(
+            "dns-two",
+            vec![name(17, of(Type::A).servers(Servers::Two))],
+            &[0],
+        ),
+        Living::new(
+            "dns-srv",
+            vec![name(12, of(Type::Srv)), name(19, of(Type::Srv))],
+            &[0, 3000],
+        ),
+        Living::new(
+            "dns-srv-too",
+            vec![name(
+                15,
+                of(Type::Srv).family(Family::Ipv6).servers(Servers::Two),
+            )],
+            &[0],
+        ),
+        Living::new("dns-txt", vec![name(13, of(Type::Txt))], &[0]),
         Living::new("kubernetes-a", vec![cluster.remove(0)], &[0]),
         Living::new("kubernetes-b", cluster, &[2000, 4000]),
         Living::new("file-a", vec![written(30, None), written(31, None)], &[0]),
@@ -219,10 +242,14 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
             &[2000],
         ),
         Living::new("behind-url", vec![plain(6)], &[0]),
-        Living::new("behind-dns", vec![name(16, Type::Txt)], &[0, 2000]),
+        Living::new(
+            "behind-dns",
+            vec![name(16, of(Type::Txt).family(Family::Ipv6))],
+            &[0, 2000],
+        ),
         Living::new(
             MOVES,
-            vec![plain(5), name(14, Type::A), written(33, None)],
+            vec![plain(5), name(14, of(Type::A)), written(33, None)],
             &[0, 2000],
         ),
     ];

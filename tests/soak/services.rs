@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::chance::Chance;
-use crate::lists::{self, DEFAULT_PORT, Endpoint};
+use crate::lists::{self, DEFAULT_PORT, Endpoint, Spelling};
 use crate::places::Kept;
 use crate::truth::{Place, Spec};
 
@@ -98,6 +98,7 @@ fn one(place: u8, number: u64, port: u16) -> Endpoint {
         ip: Ipv4Addr::new(10, place, high, low).into(),
         port,
         weight: 0,
+        spelling: Spelling::Usual,
     }
 }
 

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use rustix::net::{AddressFamily, SocketType, bind, socket};
 
@@ -18,6 +19,7 @@ pub(crate) use reply::{
 use super::{PATIENCE, Setup, Vigie, skip};
 
 /// What the server does about a question, in this order; nothing at all is silence.
+#[derive(Clone)]
 pub(crate) enum Act {
     /// Sends a message.
     Send(Vec<u8>),
@@ -25,6 +27,9 @@ pub(crate) enum Act {
     Foreign(Vec<u8>),
     /// Sends bytes without their length; over TCP only.
     Raw(Vec<u8>),
+    /// Lets what was sent so far arrive; over TCP only.
+    #[allow(dead_code, reason = "for the soak")]
+    Pause(Duration),
     /// Ends the connection; over TCP only.
     Close,
 }
@@ -210,7 +215,7 @@ impl Shared {
                     Act::Foreign(bytes) => UdpSocket::bind((peer.ip(), 0))
                         .unwrap()
                         .send_to(&bytes, peer),
-                    Act::Raw(_) | Act::Close => panic!("only over TCP"),
+                    Act::Raw(_) | Act::Pause(_) | Act::Close => panic!("only over TCP"),
                 };
             }
         }
@@ -243,6 +248,10 @@ impl Shared {
                         stream.write_all(&[&length.to_be_bytes(), &bytes[..]].concat())
                     }
                     Act::Raw(bytes) => stream.write_all(&bytes),
+                    Act::Pause(length) => {
+                        thread::sleep(length);
+                        Ok(())
+                    }
                     Act::Close => stream.shutdown(Shutdown::Both),
                     Act::Foreign(_) => panic!("only over UDP"),
                 };

@@ -1,15 +1,17 @@
 //! Files of endpoint lines: replaced, written in place, swapped by a link, and gone, empty, too long or no file at all.
 //! Who reads a file is not seen, so what counts is from when to when it could be read.
 
-use std::fs::{self, File};
-use std::io::Write;
+mod faults;
+mod writing;
+
+use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
-
+use self::faults::Fault;
 use super::Kept;
 use crate::chance::Chance;
 use crate::lists::{self, Endpoint, Style};
@@ -17,28 +19,7 @@ use crate::stage::Stage;
 use crate::support::{Hanging, write_at_rest};
 use crate::truth::{Excuse, Give, Place};
 
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    Missing,
-    ZeroBytes,
-    Folder,
-    Fifo,
-    TooLarge,
-    BadLine,
-    NotUtf8,
-}
-
-const FAULTS: [Fault; 7] = [
-    Fault::Missing,
-    Fault::ZeroBytes,
-    Fault::Folder,
-    Fault::Fifo,
-    Fault::TooLarge,
-    Fault::BadLine,
-    Fault::NotUtf8,
-];
-
-/// As `max_size` has it; no good file is as long.
+/// As `max_size` has it; a good file may be as long.
 const LARGEST: usize = 64 << 10;
 /// A file that was written in place is at rest after so long.
 const REST: Duration = Duration::from_millis(300);
@@ -102,6 +83,7 @@ impl Writer {
             match self.mount.is_some() {
                 true if self.chance.one_in(6) => self.hang(&shared),
                 true => self.replace(&shared),
+                false if self.chance.one_in(16) => self.replace_often(&shared),
                 false if self.chance.one_in(4) => self.fail(&shared),
                 false if self.chance.one_in(3) => self.write_in_place(&shared),
                 false => self.replace(&shared),
@@ -113,9 +95,25 @@ impl Writer {
         stage.vigie.setup.path(&self.name)
     }
 
-    fn begin(&mut self) -> (u64, Vec<Endpoint>) {
+    /// A new version with any number of endpoints, and its text.
+    fn begin(&mut self) -> (u64, Vec<Endpoint>, String) {
         let version = self.place.draft();
-        (version, self.style.list(version, &mut self.chance))
+        let list = self.style.list(version, &mut self.chance);
+        self.written(version, list)
+    }
+
+    /// One with at least a few.
+    fn begin_with(&mut self, counts: Range<usize>) -> (u64, Vec<Endpoint>, String) {
+        let version = self.place.draft();
+        let count = self.chance.number(counts);
+        let list = self.style.exactly(count, version, &mut self.chance);
+        self.written(version, list)
+    }
+
+    fn written(&mut self, version: u64, mut list: Vec<Endpoint>) -> (u64, Vec<Endpoint>, String) {
+        lists::vary(&mut list, &mut self.chance);
+        let text = lists::lines(&list, &mut self.chance);
+        (version, list, text)
     }
 
     /// Now this version can be read, and the one before it no longer.
@@ -128,8 +126,11 @@ impl Writer {
 
     /// A good list in its place, at once.
     fn replace(&mut self, stage: &Stage) {
-        let (version, list) = self.begin();
-        let text = lists::lines(&list, &mut self.chance);
+        let (version, list, mut text) = self.begin();
+        if self.chance.one_in(6) {
+            stage.tally.count("peers: file", "as large as may be");
+            text = filled(text, LARGEST);
+        }
         self.place.whole(version, &list, Give::standing());
         if let Some(mount) = &self.mount {
             // Not at once; and what is changed past a file system may be seen in pieces for a moment.
@@ -167,107 +168,6 @@ impl Writer {
         self.present(Some(version));
     }
 
-    /// Written in several steps, each cut within an address, so that no part of it is a list. Vigie reads it when it has
-    /// been left alone for 100 ms, which it is only when this thread is held up.
-    fn write_in_place(&mut self, stage: &Stage) {
-        let path = self.path(stage);
-        if path.is_symlink() {
-            return self.replace(stage);
-        }
-        // A file that has just been put there by a rename is taken for whole sooner.
-        stage.pause(REST);
-        let version = self.place.draft();
-        let count = self.chance.number(3..100);
-        let list = self.style.exactly(count, version, &mut self.chance);
-        let text = lists::lines(&list, &mut self.chance);
-        let slow = self.place.begin(Excuse::Slow);
-        let mut from = 0;
-        let mut held_up = self.may_be_held_up();
-        let mut file = File::create(&path).unwrap();
-        self.present(None);
-        for cut in self.cuts(&text) {
-            let next = self.may_be_held_up();
-            file.write_all(&text.as_bytes()[from..cut]).unwrap();
-            self.was_written(held_up);
-            (held_up, from) = (next, cut);
-            stage.pause(self.chance.ms(1..60));
-        }
-        self.place.whole(version, &list, Give::standing());
-        file.write_all(&text.as_bytes()[from..]).unwrap();
-        self.was_written(held_up);
-        self.present = Some(version);
-        self.place.end_at(slow, Instant::now() + REST);
-        stage.tally.count("peers: file", "written in place");
-    }
-
-    /// Within addresses, in their order.
-    fn cuts(&mut self, text: &str) -> Vec<usize> {
-        let begins = text
-            .match_indices('\n')
-            .map(|(at, _)| at + 1 + "10.1".len());
-        let within: Vec<usize> = begins.filter(|at| *at < text.len()).collect();
-        let count = self.chance.number(1..4);
-        let mut cuts: Vec<usize> = (0..count).map(|_| self.chance.of_these(&within)).collect();
-        cuts.sort_unstable();
-        // To write nothing is no sign of life.
-        cuts.dedup();
-        cuts
-    }
-
-    /// When nothing more is written for a while, a part may be read.
-    fn may_be_held_up(&self) -> u64 {
-        let held_up = Instant::now() + Duration::from_millis(80);
-        self.place.begin_at(Excuse::Failing, held_up)
-    }
-
-    /// More was written; in time, or until now it may have been read.
-    fn was_written(&self, held_up: u64) {
-        self.place.end(held_up);
-    }
-
-    /// Something else than a list in its place for a while, then a list again.
-    fn fail(&mut self, stage: &Stage) {
-        let fault = self.chance.deal(&mut self.deck, &FAULTS);
-        stage.tally.count("peers: file", format!("{fault:?}"));
-        let version = self.place.draft();
-        let count = self.chance.number(2..50);
-        let list = self.style.exactly(count, version, &mut self.chance);
-        let text = lists::lines(&list, &mut self.chance);
-        let path = self.path(stage);
-        let span = self.place.begin(Excuse::Failing);
-        // The file at the end of a link is not touched.
-        fs::remove_file(&path).unwrap();
-        match fault {
-            Fault::Missing => {}
-            Fault::ZeroBytes => write_at_rest(&path, ""),
-            Fault::Folder => fs::create_dir(&path).unwrap(),
-            Fault::Fifo => mknodat(CWD, &path, FileType::Fifo, Mode::RUSR, 0).unwrap(),
-            Fault::TooLarge => {
-                self.put(stage, format!("{text}#{}", "x".repeat(LARGEST)).as_bytes())
-            }
-            Fault::BadLine => self.put(stage, format!("{text}10.0.0.1:80 lots\n").as_bytes()),
-            Fault::NotUtf8 => self.put(stage, &[text.as_bytes(), b"# \xff\n"].concat()),
-        }
-        self.present(None);
-        let length = if self.chance.one_in(6) {
-            self.chance.ms(3000..6000)
-        } else {
-            self.chance.ms(50..1200)
-        };
-        stage.pause(length);
-        if path.is_dir() {
-            fs::remove_dir(&path).unwrap();
-        }
-        self.replace(stage);
-        self.place.end(span);
-    }
-
-    fn put(&self, stage: &Stage, bytes: &[u8]) {
-        let new = stage.vigie.setup.path(&format!("{}.new", self.name));
-        write_at_rest(&new, bytes);
-        fs::rename(new, self.path(stage)).unwrap();
-    }
-
     /// The file system hangs for a while.
     fn hang(&mut self, stage: &Stage) {
         let Some(mount) = &self.mount else { return };
@@ -278,4 +178,10 @@ impl Writer {
         mount.go_on();
         self.place.end_at(span, Instant::now() + REST);
     }
+}
+
+/// The text, made longer by a comment.
+fn filled(text: String, size: usize) -> String {
+    let text = text + "\n#";
+    format!("{text}{}", "x".repeat(size - text.len()))
 }

@@ -165,7 +165,7 @@ impl Case<'_> {
         };
         let excuses = |span: &Span| match excuse {
             Excuse::Silent => span.excuse == Excuse::Silent || is_late(span),
-            _ => span.excuse == Excuse::Failing,
+            _ => span.excuse != Excuse::Silent && span.explains(&sentence),
         };
         match self.faults(log).any(excuses) {
             true => Ok(()),

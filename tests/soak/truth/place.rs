@@ -43,6 +43,8 @@ pub(crate) enum Excuse {
     Silent,
     /// There is an answer that is no list.
     Failing,
+    /// There is an answer that is no list, and what is said of it has these words.
+    Saying(&'static str),
 }
 
 impl Place {
@@ -159,6 +161,17 @@ impl Place {
                 // It was to begin later, and did not.
                 false => drop(log.spans.remove(at)),
             }
+        }
+    }
+}
+
+impl Span {
+    /// Whether it explains a failure in these words.
+    pub(crate) fn explains(&self, reason: &str) -> bool {
+        match self.excuse {
+            Excuse::Failing | Excuse::Silent => true,
+            Excuse::Saying(words) => reason.contains(words),
+            Excuse::Slow => false,
         }
     }
 }

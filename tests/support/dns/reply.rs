@@ -148,6 +148,24 @@ impl Reply {
         self
     }
 
+    /// With the question in capitals.
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn capitals(mut self) -> Self {
+        // No length of a label is a letter, and no number that follows the name.
+        self.question.make_ascii_uppercase();
+        self
+    }
+
+    /// With this TTL of its answers.
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn lasting(mut self, ttl: u32) -> Self {
+        for record in &mut self.sections[0] {
+            let at = end_of_name(record) + 4;
+            record[at..at + 4].copy_from_slice(&ttl.to_be_bytes());
+        }
+        self
+    }
+
     pub(crate) fn authority(self, records: &[&str]) -> Self {
         self.records(1, records)
     }
@@ -263,6 +281,15 @@ pub(crate) fn encode(name: &str) -> Vec<u8> {
         .collect();
     bytes.push(0);
     bytes
+}
+
+/// How many bytes the name has with which a record begins.
+fn end_of_name(record: &[u8]) -> usize {
+    let mut at = 0;
+    while (1..0xc0).contains(&record[at]) {
+        at += 1 + usize::from(record[at]);
+    }
+    at + if record[at] == 0 { 1 } else { 2 }
 }
 
 fn character_string(text: &[u8]) -> Vec<u8> {

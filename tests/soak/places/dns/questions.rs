@@ -70,6 +70,12 @@ impl Questions {
         self.0.iter().any(|question| question.is(asked))
     }
 
+    /// When one of its kind came first.
+    pub(super) fn first(&self, kind: &str) -> Option<Instant> {
+        let mut of_kind = self.0.iter().filter(|question| question.kind == kind);
+        of_kind.next().map(|question| question.at)
+    }
+
     /// Notes a question, and what was done about it.
     pub(super) fn note(&mut self, asked: &Asked, is_second_try: bool, state: State) {
         let is_meant = |question: &&mut Question| match is_second_try {

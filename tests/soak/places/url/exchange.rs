@@ -221,7 +221,7 @@ impl Exchange {
             }
             Fault::BadLine => send(
                 wire,
-                &answer("200 OK", "", format!("{text}10.0.0.1:80 lots\n")),
+                &answer("200 OK", "", format!("{text}\n10.0.0.1:80 lots\n")),
                 true,
             ),
             Fault::TooLarge => send(
