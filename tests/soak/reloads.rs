@@ -1,6 +1,6 @@
 //! Reloads with changing files, by request and by SIGHUP; and with files that must change nothing.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use crate::services::{Configuration, Services};
 use crate::stage::Stage;
 use crate::support::wait_until;
+use crate::truth::Spec;
 
 /// What no configuration may say.
 const BAD: [(&str, &str); 5] = [
@@ -53,6 +54,7 @@ pub(crate) fn start(stage: &Arc<Stage>, mut services: Services, first: Configura
                     false => by_signal(&shared, &next),
                 }
                 let _ = epoch.done.set(Instant::now());
+                check_log(&shared, &present.specs, &next);
                 old.push_back(std::mem::replace(&mut present, next).list.0);
                 if old.len() > KEPT
                     && let Some(file) = old.pop_front()
@@ -79,6 +81,40 @@ fn by_signal(stage: &Stage, next: &Configuration) {
         stage.vigie.list(&next.own).status != 404
     });
     stage.tally.count("reloads", "by SIGHUP");
+}
+
+/// The log says what has changed.
+fn check_log(stage: &Stage, before: &HashMap<String, Spec>, next: &Configuration) {
+    let now = &next.specs;
+    let added = now.keys().filter(|name| !before.contains_key(*name));
+    let removed = before.keys().filter(|name| !now.contains_key(*name));
+    let is_changed = |name: &&String| before.get(*name).is_some_and(|old| !old.is(&now[*name]));
+    let changed = now.keys().filter(is_changed);
+    let words = format!(
+        "reloaded: {} services; {}; {}; {}",
+        now.len(),
+        told("added", added),
+        told("removed", removed),
+        told("changed", changed)
+    );
+    // No other line has the end of that list.
+    let line = stage.vigie.log.wait_for(&format!("{});", next.own));
+    assert!(
+        line.contains(&words),
+        "{words:?} is not what is said: {line:?}"
+    );
+}
+
+/// How many names there are, and the first of them.
+fn told<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> String {
+    let mut names: Vec<&str> = names.map(String::as_str).collect();
+    names.sort_unstable();
+    let first = names[..names.len().min(10)].join(", ");
+    let more = if names.len() > 10 { ", …" } else { "" };
+    match names.len() {
+        0 => format!("0 {what}"),
+        count => format!("{count} {what} ({first}{more})"),
+    }
 }
 
 /// A file that is refused with words, and changes nothing.

@@ -40,6 +40,11 @@ impl Spec {
         self.source == other.source && self.default_port == other.default_port
     }
 
+    /// Whether both are configured alike.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.same_source(other) && self.ttl == other.ttl && self.max_stale == other.max_stale
+    }
+
     /// The body that the log has for one of this service, whose endpoints without a port have its default one.
     pub(super) fn as_logged<'a>(&self, body: &'a str) -> Cow<'a, str> {
         let port = |port: u16| format!("\"port\": {port},");
