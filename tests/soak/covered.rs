@@ -5,7 +5,7 @@ use crate::tally::Tally;
 /// A shorter soak need not have seen everything.
 pub(crate) const LENGTH: u64 = 60;
 
-const ALWAYS: [(&str, &[&str]); 9] = [
+const ALWAYS: [(&str, &[&str]); 10] = [
     ("behind", &["200", "502"]),
     (
         "answers",
@@ -29,7 +29,15 @@ const ALWAYS: [(&str, &[&str]); 9] = [
     ),
     (
         "reloads",
-        &["by request", "by SIGHUP", "of the same file", "refused"],
+        &[
+            "by request",
+            "by SIGHUP",
+            "of the same file",
+            "refused",
+            "of a broken file",
+            "with another ca.pem",
+            "with another kube.yml",
+        ],
     ),
     (
         "bad clients",
@@ -53,16 +61,45 @@ const ALWAYS: [(&str, &[&str]); 9] = [
         ],
     ),
     (
+        "redirects",
+        &[
+            "301 Moved Permanently",
+            "302 Found",
+            "303 See Other",
+            "307 Temporary Redirect",
+            "308 Permanent Redirect",
+        ],
+    ),
+    (
         "peers: url",
         &[
             "plain",
             "json",
+            "json with more",
+            "no byte",
+            "as large as may be",
+            "by length",
             "chunked",
             "until the end",
-            "gzip",
             "HTTP/1.0",
+            "HTTP/1.0, kept",
+            "gzip",
+            "gzip of several members",
             "after a 103",
-            "redirect",
+            "long head",
+            "in pieces",
+            "left over",
+            "ends upon the next request",
+            "resets upon the next request",
+            "408 upon the next request",
+            "ends at rest",
+            "redirect by path",
+            "redirect by name",
+            "redirect by steps",
+            "redirect by host",
+            "redirect with a login",
+            "redirect by URL",
+            "redirect elsewhere",
             "not modified",
             "Slow",
             "Silent",
@@ -73,9 +110,15 @@ const ALWAYS: [(&str, &[&str]); 9] = [
             "CutBody",
             "CutChunk",
             "CutGzip",
+            "DamagedGzip",
             "CutTls",
             "Status",
             "RedirectLoop",
+            "TooManyRedirects",
+            "WrongRedirect",
+            "Ambiguous",
+            "Coded",
+            "LargeHead",
             "BadLine",
             "TooLarge",
             "WrongJson",
@@ -121,6 +164,8 @@ const ALWAYS: [(&str, &[&str]); 9] = [
             "AlwaysGone",
             "SecondFails",
             "NoList",
+            "WrongPorts",
+            "WrongSlice",
         ],
     ),
     (

@@ -48,11 +48,11 @@ use std::time::{Duration, Instant};
 use crate::chance::Chance;
 use crate::places::dns::Type;
 use crate::places::file::Writer;
-use crate::places::{Later, dns, file, kubernetes, url};
+use crate::places::{Later, Renewal, dns, file, kubernetes, url};
 use crate::resources::Resources;
 use crate::services::{Living, Services};
 use crate::stage::Stage;
-use crate::support::{Authority, Hanging, Setup};
+use crate::support::{Hanging, Setup};
 use crate::tally::Tally;
 use crate::truth::Truth;
 
@@ -119,7 +119,12 @@ fn replay(seconds: u64, seed: u64) -> ExitCode {
 /// Runs it all; gives why it failed, and what was done.
 fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     let later: Later = Arc::new(OnceLock::new());
-    let (mut services, writers, files) = set_up(&later, seed);
+    let SetUp {
+        mut services,
+        writers,
+        files,
+        renewals,
+    } = set_up(&later, seed);
     let names: Vec<&'static str> = services.living.iter().map(|service| service.name).collect();
     let first = services.next();
     let crowd = lists::lines(&services::crowd(), &mut Chance::of(seed, "crowd"));
@@ -153,7 +158,7 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     watchers::start(&stage);
     behind::start(&stage);
     bad::start(&stage, 3);
-    reloads::start(&stage, services, first);
+    reloads::start(&stage, services, first, renewals);
     let is_counted = |name: &&'static str| !behind::SERVICES.contains(name);
     let counted: Vec<&str> = names.iter().copied().filter(is_counted).collect();
     let end = Instant::now() + length;
@@ -175,13 +180,23 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     (stage.failure(), told)
 }
 
+/// What stands before the server does.
+struct SetUp {
+    services: Services,
+    writers: Vec<Writer>,
+    files: Vec<(&'static str, String)>,
+    renewals: Vec<Renewal>,
+}
+
 /// The peers, the services that are read from them, and the files that these need.
-fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str, String)>) {
-    let authority = Authority::new();
-    let signed = authority.sign(&["127.0.0.1"]);
-    let plain = |number| url::start(later, seed, number, None);
+fn set_up(later: &Later, seed: u64) -> SetUp {
+    let plain = |number| url::start(later, seed, number);
+    let (over_tls, certificate, authorities) = url::start_tls(later, seed, 4);
     let name = |number, kind| dns::start(later, seed, number, kind);
-    let (mut cluster, kubeconfig) = kubernetes::start(later, seed, &[20, 21]);
+    let (cluster, cluster_certificate, kubeconfig) = kubernetes::start(later, seed);
+    let [named, numbered, only, only_of_ipv4] = cluster
+        .try_into()
+        .unwrap_or_else(|_| panic!("it has four services"));
     let mut writers = Vec::new();
     let mut written = |number, mount| {
         let (kept, writer) = file::new(seed, number, mount);
@@ -191,18 +206,16 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
     let mut living = vec![
         Living::new("url-a", vec![plain(1), plain(2)], &[0]),
         Living::new("url-b", vec![plain(3)], &[2000, 4000]),
-        Living::new(
-            "url-tls",
-            vec![url::start(later, seed, 4, Some(&signed))],
-            &[0, 3000],
-        ),
+        Living::new("url-tls", vec![over_tls], &[0, 3000]),
         Living::new("dns-a", vec![name(10, Type::A)], &[0]),
         Living::new("dns-tcp", vec![name(11, Type::AOverTcp)], &[2000]),
         Living::new("dns-srv", vec![name(12, Type::Srv)], &[0, 3000]),
         Living::new("dns-srv-too", vec![name(15, Type::Srv)], &[0]),
         Living::new("dns-txt", vec![name(13, Type::Txt)], &[0]),
-        Living::new("kubernetes-a", vec![cluster.remove(0)], &[0]),
-        Living::new("kubernetes-b", vec![cluster.remove(0)], &[2000, 4000]),
+        Living::new("kubernetes-a", vec![named], &[0, 2000]),
+        Living::new("kubernetes-b", vec![numbered], &[2000, 4000]),
+        Living::new("kubernetes-c", vec![only], &[0]),
+        Living::new("kubernetes-d", vec![only_of_ipv4], &[0]),
         Living::new("file-a", vec![written(30, None), written(31, None)], &[0]),
         Living::new("file-b", vec![written(32, None)], &[2000]),
         Living::new("behind-url", vec![plain(6)], &[0]),
@@ -224,10 +237,10 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
             &[0, 2000],
         ));
     }
-    let files = vec![("ca.pem", authority.pem()), ("kube.yml", kubeconfig)];
-    (
-        Services::new(living, Chance::of(seed, "services")),
+    SetUp {
+        services: Services::new(living, Chance::of(seed, "services")),
         writers,
-        files,
-    )
+        files: vec![("ca.pem", authorities), ("kube.yml", kubeconfig)],
+        renewals: vec![certificate, cluster_certificate],
+    }
 }

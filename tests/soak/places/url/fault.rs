@@ -1,0 +1,243 @@
+//! Every way in which an answer is no list.
+
+use std::fmt::Write;
+use std::io;
+use std::time::Duration;
+
+use rustix::net::sockopt;
+
+use super::LARGEST;
+use super::ending::Ending;
+use super::exchange::{Exchange, send, wait_for_end};
+use super::form::{chunks, gzip};
+use crate::lists;
+use crate::support::peer::{Wire, answer};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Slow,
+    Silent,
+    Drip,
+    Reset,
+    Refuse,
+    CutHead,
+    CutBody,
+    CutChunk,
+    CutGzip,
+    DamagedGzip,
+    CutTls,
+    Status,
+    RedirectLoop,
+    TooManyRedirects,
+    WrongRedirect,
+    /// What could be read in two ways.
+    Ambiguous,
+    /// A coding that nobody asked for.
+    Coded,
+    LargeHead,
+    BadLine,
+    TooLarge,
+    WrongJson,
+    NotUtf8,
+}
+
+pub(super) const FAULTS: [Fault; 22] = [
+    Fault::Slow,
+    Fault::Silent,
+    Fault::Drip,
+    Fault::Reset,
+    Fault::Refuse,
+    Fault::CutHead,
+    Fault::CutBody,
+    Fault::CutChunk,
+    Fault::CutGzip,
+    Fault::DamagedGzip,
+    Fault::CutTls,
+    Fault::Status,
+    Fault::RedirectLoop,
+    Fault::TooManyRedirects,
+    Fault::WrongRedirect,
+    Fault::Ambiguous,
+    Fault::Coded,
+    Fault::LargeHead,
+    Fault::BadLine,
+    Fault::TooLarge,
+    Fault::WrongJson,
+    Fault::NotUtf8,
+];
+
+const STATUSES: [&str; 8] = [
+    "500 Oh",
+    "503 No",
+    "404 Not Found",
+    "403 Forbidden",
+    "206 Partial Content",
+    "203 Other",
+    "201 Created",
+    "204 No Content",
+];
+
+impl Exchange {
+    pub(super) fn play(&mut self, wire: &mut dyn Wire, fault: Fault) -> io::Result<Ending> {
+        let count = self.chance.number(2..80);
+        let style = self.host.style;
+        let list = style.exactly(count, self.version, &mut self.chance);
+        let text = lists::lines(&list, &mut self.chance);
+        // What is no list must not be remembered by its entity tag.
+        let tag = match fault {
+            Fault::Slow => format!("ETag: {}\r\n", self.tag),
+            _ => "ETag: \"bad\"\r\n".to_owned(),
+        };
+        let whole = answer("200 OK", &tag, &text);
+        let body = whole.len() - text.len();
+        let cut = self.chance.number(body + 1..whole.len());
+        let kept = |bytes: &[u8], wire: &mut dyn Wire| send(wire, bytes).map(|()| Ending::Kept);
+        let ended = |bytes: &[u8], wire: &mut dyn Wire| send(wire, bytes).map(|()| Ending::Now);
+        match fault {
+            Fault::Slow => {
+                send(wire, &whole[..cut])?;
+                self.stage.pause(self.chance.ms(1100..1600));
+                self.is_whole(&list);
+                kept(&whole[cut..], wire)
+            }
+            Fault::Silent => wait_for_end(wire),
+            Fault::Drip => self.drip(wire),
+            Fault::Reset => {
+                wire.write_all(&whole[..cut])?;
+                sockopt::set_socket_linger(wire.socket(), Some(Duration::ZERO))?;
+                Ok(Ending::Now)
+            }
+            Fault::Refuse => Ok(Ending::Now),
+            Fault::CutHead => ended(&whole[..self.chance.number(1..body)], wire),
+            Fault::CutBody => ended(&whole[..cut], wire),
+            Fault::CutChunk => {
+                let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+                let chunks = chunks(text.as_bytes(), &mut self.chance);
+                // The last chunk may have come, but not what ends the body.
+                let part = &chunks[..self.chance.number(1..chunks.len() - 1)];
+                ended(&[&head[..], part].concat(), wire)
+            }
+            Fault::CutGzip => {
+                let packed = gzip(text.as_bytes());
+                let part = &packed[..self.chance.number(1..packed.len())];
+                let fields = format!("{tag}Content-Encoding: gzip\r\n");
+                kept(&answer("200 OK", &fields, part), wire)
+            }
+            Fault::DamagedGzip => {
+                let mut packed = gzip(text.as_bytes());
+                // Its last bytes are a sum and a length.
+                let at = packed.len() - self.chance.number(1..9);
+                packed[at] ^= 1;
+                let fields = format!("{tag}Content-Encoding: gzip\r\n");
+                kept(&answer("200 OK", &fields, packed), wire)
+            }
+            // Whoever cuts a connection without TLS cannot be told from who ends it.
+            Fault::CutTls if self.host.place_is_its_own() => ended(&whole[..cut], wire),
+            Fault::CutTls => {
+                let part = &text.as_bytes()[..cut - body];
+                ended(&[b"HTTP/1.1 200 OK\r\n\r\n", part].concat(), wire)
+            }
+            Fault::Status => {
+                let status = self.chance.of_these(&STATUSES);
+                let text = if status.starts_with("204") { "" } else { &text };
+                kept(&answer(status, &tag, text), wire)
+            }
+            Fault::RedirectLoop => kept(&answer("302 Found", "Location: /moved-0\r\n", ""), wire),
+            Fault::TooManyRedirects => kept(&self.host.too_far(&self.path, &mut self.chance), wire),
+            Fault::WrongRedirect => kept(&self.host.wrong_redirect(&mut self.chance), wire),
+            Fault::Ambiguous => ended(&self.ambiguous(&tag, &text), wire),
+            Fault::Coded => {
+                let coding = self
+                    .chance
+                    .of_these(&["br", "deflate", "gzip, gzip", "zstd"]);
+                let fields = format!("{tag}Content-Encoding: {coding}\r\n");
+                kept(&answer("200 OK", &fields, &text), wire)
+            }
+            Fault::LargeHead => ended(&self.large_head(&tag, &text), wire),
+            Fault::BadLine => {
+                let line = self.chance.of_these(&[
+                    "10.0.0.1:80 lots\n",
+                    "10.0.0.1:0\n",
+                    "10.0.0.1:65536\n",
+                    "10.0.0.256\n",
+                    "10.0.0.1:80 4294967296\n",
+                    "10.0.0.1:80 1 2\n",
+                    "[::1]x\n",
+                    "<html>\n",
+                ]);
+                kept(&answer("200 OK", &tag, format!("{text}{line}")), wire)
+            }
+            Fault::TooLarge => {
+                let more = self.chance.of_these(&[1, 2, 1000, LARGEST]);
+                let filler = "x".repeat(LARGEST + more - text.len() - 1);
+                let form = self.wrap(&tag, format!("{text}#{filler}").as_bytes());
+                ended(&form.bytes, wire)
+            }
+            Fault::WrongJson => {
+                let fields = format!("{tag}Content-Type: application/json\r\n");
+                let json = self.wrong_json(&lists::body(&list));
+                kept(&answer("200 OK", &fields, json), wire)
+            }
+            Fault::NotUtf8 => {
+                let bytes = [text.as_bytes(), b"# \xff\n"].concat();
+                kept(&answer("200 OK", &tag, bytes), wire)
+            }
+        }
+    }
+
+    /// Contradicting words about where it ends (RFC 9112, section 6).
+    fn ambiguous(&mut self, tag: &str, text: &str) -> Vec<u8> {
+        let length = text.len();
+        let chunks = chunks(text.as_bytes(), &mut self.chance);
+        let (version, fields, body) = match self.chance.number(0..6) {
+            0 => (
+                "1.1",
+                format!("Content-Length: {length}\r\nTransfer-Encoding: chunked"),
+                &chunks[..],
+            ),
+            1 => ("1.0", "Transfer-Encoding: chunked".into(), &chunks[..]),
+            2 => (
+                "1.1",
+                "Transfer-Encoding: gzip, chunked".into(),
+                &chunks[..],
+            ),
+            3 => ("1.1", "Transfer-Encoding: identity".into(), text.as_bytes()),
+            4 => {
+                let less = length - 1;
+                let both = format!("Content-Length: {length}\r\nContent-Length: {less}");
+                ("1.1", both, text.as_bytes())
+            }
+            _ => ("1.1", format!("Content-Length: +{length}"), text.as_bytes()),
+        };
+        let head = format!("HTTP/{version} 200 OK\r\n{tag}{fields}\r\n\r\n");
+        [head.as_bytes(), body].concat()
+    }
+
+    /// More header fields, or more bytes of them, than are taken.
+    fn large_head(&mut self, tag: &str, text: &str) -> Vec<u8> {
+        let (count, size) = self.chance.of_these(&[(101, 1), (66, 1000), (1, 66_000)]);
+        let mut fields = tag.to_owned();
+        for number in 0..count {
+            let _ = write!(fields, "X-Pad-{number}: {}\r\n", "x".repeat(size));
+        }
+        answer("200 OK", &fields, text)
+    }
+
+    /// A good list, but for one thing.
+    fn wrong_json(&mut self, good: &str) -> String {
+        let (from, to) = match self.chance.number(0..8) {
+            0 => ("\"ip\"", "\"host\""),
+            1 => ("\"port\": ", "\"port\": -"),
+            2 => (
+                "\"load_balancing_weight\": ",
+                "\"load_balancing_weight\": 99999999999",
+            ),
+            3 => ("\"ip\": \"", "\"ip\": \"<b>"),
+            4 => return format!("{good}x"),
+            5 => return format!("{{\"endpoints\":{good}}}"),
+            _ => return good[..self.chance.number(1..good.len() - 2)].to_owned(),
+        };
+        let at = good.rfind(from).unwrap_or_default();
+        format!("{}{}", &good[..at], good[at..].replacen(from, to, 1))
+    }
+}
