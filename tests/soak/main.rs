@@ -51,7 +51,7 @@ use crate::places::file::Writer;
 use crate::places::{Later, Renewal, dns, file, kubernetes, url};
 use crate::resources::Resources;
 use crate::services::{Living, Services};
-use crate::stage::Stage;
+use crate::stage::{SECRET, Stage};
 use crate::support::{Hanging, Setup};
 use crate::tally::Tally;
 use crate::truth::Truth;
@@ -131,7 +131,7 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     let setup = Setup::services(&first.text)
         .addresses(&["127.0.0.1:0", "unix:vigie.sock"])
         .server("request_timeout: 2s\nwrite_timeout: 2s\nmax_connections: 2000")
-        .file("token", "token-0\n")
+        .file("token", format!("{SECRET}token-0\n"))
         .file("pair-b.txt", "10.92.0.1\n")
         .file("crowd.txt", crowd)
         .file(&first.list.0, &first.list.1);

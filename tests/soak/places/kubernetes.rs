@@ -1,14 +1,17 @@
 //! Services of a cluster: endpoints spread over slices and slices over pages at random, with what must not be served
 //! among them; tokens that change, lists that are forgotten between two pages, refusals and cuts.
 
+mod api;
+mod fault;
 mod page;
 mod ports;
 mod slices;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use self::api::Api;
+use self::fault::{FAULTS, Fault};
 use self::page::Page;
 use self::ports::Ports;
 use super::{Kept, Later, Renewal, arrived};
@@ -17,62 +20,14 @@ use crate::lists::{Endpoint, Style, sorted};
 use crate::mood::Moods;
 use crate::stage::Stage;
 use crate::support::Reply;
-use crate::support::cluster::{Asked, Cluster, status};
+use crate::support::cluster::{Cluster, status};
 use crate::support::peer::answer;
 use crate::truth::{Excuse, Place};
 use crate::turns::{Turn, Turns};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    Slow,
-    Silent,
-    Reset,
-    Forbidden,
-    Broken,
-    CutPage,
-    /// The list is forgotten between two pages, again and again.
-    AlwaysGone,
-    /// The second page is refused.
-    SecondFails,
-    NoList,
-    /// No slice has the port that is wanted.
-    WrongPorts,
-    /// A part of it makes no sense.
-    WrongSlice,
-}
-
-const FAULTS: [Fault; 11] = [
-    Fault::Slow,
-    Fault::Silent,
-    Fault::Reset,
-    Fault::Forbidden,
-    Fault::Broken,
-    Fault::CutPage,
-    Fault::AlwaysGone,
-    Fault::SecondFails,
-    Fault::NoList,
-    Fault::WrongPorts,
-    Fault::WrongSlice,
-];
-
 /// What each continue token ends with: it says nothing, and must come back as it is. As JSON may write it.
 const TAIL: &str = "+/=&%2B%zz#?;, \u{e4}\"\\";
 const TAIL_IN_JSON: &str = r#"\u002b\/=&%2B%zz#?;, \u00e4\"\\"#;
-
-/// The API server.
-struct Api {
-    stage: Later,
-    services: HashMap<String, Service>,
-    token: Mutex<Token>,
-}
-
-/// The token that is accepted.
-struct Token {
-    number: u32,
-    chance: Chance,
-    /// A read can be refused once, and must not be again: so each token lasts longer than a read.
-    until: Instant,
-}
 
 struct Service {
     place: Arc<Place>,
@@ -108,7 +63,7 @@ const SERVICES: [(u8, Ports); 4] = [
 ];
 const USER: &str = "{tokenFile: token}";
 
-/// Starts a cluster; gives its places, its renewal and its kubeconfig. Its first token is `token-0`.
+/// Starts a cluster; gives its places, its renewal and its kubeconfig. Its first token has the number 0.
 pub(crate) fn start(stage: &Later, seed: u64) -> (Vec<Kept>, Renewal, String) {
     let service = |(number, ports): (u8, Ports)| {
         let name = format!("kubernetes place {number}");
@@ -131,17 +86,10 @@ pub(crate) fn start(stage: &Later, seed: u64) -> (Vec<Kept>, Renewal, String) {
         };
         (format!("service-{number}"), service)
     };
-    let api = Arc::new(Api {
-        stage: stage.clone(),
-        services: SERVICES.into_iter().map(service).collect(),
-        token: Mutex::new(Token {
-            number: 0,
-            chance: Chance::of(seed, "tokens"),
-            until: Instant::now(),
-        }),
-    });
+    let services = SERVICES.into_iter().map(service).collect();
+    let api = Api::new(stage, seed, services);
     let kept = |(number, ports): (u8, Ports)| Kept {
-        place: api.services[&format!("service-{number}")].place.clone(),
+        place: api.place(&format!("service-{number}")),
         kind: "kubernetes",
         source: format!(
             "{{service: service-{number}, kubeconfig: kube.yml, timeout: 2500ms{}}}",
@@ -166,42 +114,6 @@ pub(crate) fn start(stage: &Later, seed: u64) -> (Vec<Kept>, Renewal, String) {
         renew: Box::new(renew),
     };
     (kept, renewal, kubeconfig)
-}
-
-impl Api {
-    fn reply(&self, asked: &Asked<'_>) -> Reply {
-        let stage = self
-            .stage
-            .get()
-            .expect("the stage is set before anyone asks");
-        if let Err(why) = check(asked) {
-            stage.fail(format!("the API server was asked {why}"));
-        }
-        let label = asked
-            .query("labelSelector")
-            .expect("each list is asked for by its label");
-        let name = label.split('=').next_back().unwrap_or_default();
-        let service = &self.services[name];
-        let turn = service.turns.begin(stage, &service.place);
-        if self.refuses(stage, asked) {
-            drop(turn);
-            return status("401 Unauthorized", "Unauthorized");
-        }
-        service.reply(stage, turn, asked.query("continue"))
-    }
-
-    /// Whether the token is an old one. The token file holds a new one before that is asked for.
-    fn refuses(&self, stage: &Stage, asked: &Asked<'_>) -> bool {
-        let mut token = self.token.lock().unwrap();
-        if Instant::now() >= token.until {
-            token.number += 1;
-            token.until = Instant::now() + token.chance.ms(3000..6000);
-            let text = format!("token-{}\n", token.number);
-            stage.vigie.setup.write("token", text);
-            stage.tally.count("peers: kubernetes", "new token");
-        }
-        asked.authorization().as_deref() != Some(&format!("Bearer token-{}", token.number))
-    }
 }
 
 impl Service {
@@ -315,20 +227,5 @@ impl Service {
             drop(turn);
             sent
         }))
-    }
-}
-
-/// Whether a request is for a list as it must be: from the server's own cache at first, and then as it is.
-fn check(asked: &Asked<'_>) -> Result<(), String> {
-    let (path, version) = (asked.path(), asked.query("resourceVersion"));
-    if path != "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices" {
-        return Err(format!("for {path}"));
-    }
-    let is_first = asked.query("continue").is_none();
-    match version.as_deref() == is_first.then_some("0") && asked.query("limit").is_some() {
-        true => Ok(()),
-        false => Err(format!(
-            "with the resourceVersion {version:?}, and first {is_first}"
-        )),
     }
 }

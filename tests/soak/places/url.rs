@@ -1,6 +1,7 @@
 //! Lists behind a url: every good form of an answer, and every way in which one can be cut, late or wrong. Each place has
 //! two servers: one that is asked, and one elsewhere, to which the first may redirect.
 
+mod asked;
 mod ending;
 mod exchange;
 mod fault;
@@ -10,6 +11,7 @@ mod redirect;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use self::asked::Asked;
 use self::ending::Ending;
 use self::exchange::{Exchange, converse, send};
 use self::fault::{FAULTS, Fault};
@@ -17,7 +19,7 @@ use super::{Kept, Later, Renewal, arrived};
 use crate::chance::Chance;
 use crate::lists::Style;
 use crate::mood::Moods;
-use crate::stage::Stage;
+use crate::stage::{SECRET, Stage};
 use crate::support::peer::header;
 use crate::support::{Authority, Peer, Reply, Signed};
 use crate::truth::{Excuse, Give, Place};
@@ -51,14 +53,6 @@ struct State {
     /// The version that was given last as a good one, and its entity tag.
     last: Option<(u64, String)>,
     is_shut: bool,
-}
-
-/// One request.
-struct Asked<'a> {
-    head: &'a str,
-    path: &'a str,
-    /// Whether the server was asked that the configuration names.
-    is_first: bool,
 }
 
 /// Starts one.
@@ -107,7 +101,7 @@ fn start_with(stage: &Later, seed: u64, number: u8, signed: Option<&Signed>) -> 
             last: None,
             is_shut: false,
         }),
-        key: format!("key-{number}"),
+        key: format!("{SECRET}key-{number}"),
         servers: OnceLock::new(),
     });
     let mut server = |is_first| {
@@ -163,7 +157,7 @@ impl Host {
             path: head.split(' ').nth(1).unwrap_or_default(),
             is_first,
         };
-        if let Err(why) = self.check(&asked) {
+        if let Err(why) = asked.check(&self.key) {
             stage.fail(format!("{}: {why}", self.place.name));
         }
         let turn = self.turns.begin(&stage, &self.place);
@@ -191,6 +185,7 @@ impl Host {
             arrived,
             tag: asked.tag(&format!("{version}"), &mut chance),
             path: asked.path.to_owned(),
+            is_conditional: header(head, "if-none-match").is_some(),
             chance,
         };
         match fault {
@@ -205,32 +200,6 @@ impl Host {
                 }
                 converse(turn, move |wire| exchange.bad(wire, fault))
             }
-        }
-    }
-
-    /// Whether the request holds what belongs to this server, and nothing else.
-    fn check(&self, asked: &Asked<'_>) -> Result<(), String> {
-        let key = header(asked.head, "x-key");
-        let at = asked.at();
-        if key.as_ref() != Some(&self.key).filter(|_| asked.is_first) {
-            return Err(format!("{at} was asked with the key {key:?}"));
-        }
-        if let Some(login) = header(asked.head, "authorization") {
-            return Err(format!(
-                "{at} was asked with {login:?}, which stood in a Location"
-            ));
-        }
-        if redirect::NOWHERE.contains(&asked.path) {
-            return Err(format!("a redirect to {at} was followed"));
-        }
-        match header(asked.head, "if-none-match") {
-            Some(tag) if tag.contains("bad") => Err(format!(
-                "{at} was asked with {tag}, the entity tag of what was no list"
-            )),
-            Some(tag) if !tag.ends_with(&format!("@{at}\"")) => Err(format!(
-                "{at} was asked with {tag}, an entity tag of elsewhere"
-            )),
-            _ => Ok(()),
         }
     }
 
@@ -285,19 +254,5 @@ impl State {
     fn is_modified(&self, asked: &Asked<'_>) -> Option<(u64, String)> {
         let known = header(asked.head, "if-none-match")?;
         self.last.clone().filter(|(_, tag)| *tag == known)
-    }
-}
-
-impl Asked<'_> {
-    /// The server and the path: who an entity tag belongs to.
-    fn at(&self) -> String {
-        let server = if self.is_first { "first" } else { "elsewhere" };
-        format!("{server}{}", self.path)
-    }
-
-    /// An entity tag that says where it belongs.
-    fn tag(&self, name: &str, chance: &mut Chance) -> String {
-        let weak = chance.of_these(&["", "W/"]);
-        format!("{weak}\"{name}@{}\"", self.at())
     }
 }

@@ -28,6 +28,13 @@ pub(super) struct Page {
     pub(super) whole: Option<(u64, Instant, Vec<Endpoint>)>,
 }
 
+const NO_LISTS: [&str; 4] = [
+    r#"{"kind":"Status","items":null}"#,
+    r#"{"kind":"EndpointSliceList","metadata":{}}"#,
+    r#"{"kind":"EndpointSliceList","items":[]}x"#,
+    r#"{"kind":"EndpointSliceList","items":[null]}"#,
+];
+
 /// A page of a list, and the version and page that it says comes next.
 pub(super) fn list(slices: &str, next: Option<(u64, usize)>, chance: &mut Chance) -> String {
     let next = match next {
@@ -98,7 +105,7 @@ impl Page {
                 &answer(
                     "200 OK",
                     "Content-Type: application/json\r\n",
-                    r#"{"kind":"Status","items":null}"#,
+                    self.chance.of_these(&NO_LISTS),
                 ),
             ),
             _ => refuse(wire, "500 Internal Server Error"),

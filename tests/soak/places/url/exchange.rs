@@ -28,6 +28,8 @@ pub(super) struct Exchange {
     /// The entity tag of a good answer.
     pub(super) tag: String,
     pub(super) path: String,
+    /// Whether it says what is at hand.
+    pub(super) is_conditional: bool,
     pub(super) chance: Chance,
 }
 
@@ -60,7 +62,7 @@ impl Exchange {
         let list = self.host.style.list(self.version, &mut self.chance);
         let Form { mut bytes, keeps } = self.form(&list);
         // Not within what is left over: whoever has all before it has the list.
-        let cuts = match self.chance.one_in(3) {
+        let cuts = match self.chance.one_in(2) {
             true => self.cuts(&bytes),
             false => Vec::new(),
         };
@@ -88,8 +90,8 @@ impl Exchange {
         Ok(ending)
     }
 
-    /// One to three places at which an answer is cut in pieces: mostly about the ends of lines, and most of all within
-    /// the empty line that ends a head or the last chunk.
+    /// One to three places at which an answer is cut in pieces: mostly within the status line and about the ends of
+    /// lines, and most of all within the empty line that ends a head or the last chunk.
     fn cuts(&mut self, bytes: &[u8]) -> Vec<usize> {
         let are = |line_end: &[u8]| -> Vec<usize> {
             let windows = bytes.windows(line_end.len()).enumerate();
@@ -100,7 +102,7 @@ impl Exchange {
         let count = self.chance.number(1..4);
         let mut cuts: Vec<usize> = (0..count)
             .map(|_| match self.chance.number(0..8) {
-                0 => self.chance.number(1..17),
+                0 => self.chance.number(1..10),
                 1 => self.chance.number(1..bytes.len()),
                 2..5 => self.chance.of_these(&ends) + self.chance.number(0..3),
                 _ => self.chance.of_these(&empty) + self.chance.number(1..5),

@@ -66,7 +66,7 @@ pub(super) const FAULTS: [Fault; 22] = [
     Fault::NotUtf8,
 ];
 
-const STATUSES: [&str; 8] = [
+const STATUSES: [&str; 10] = [
     "500 Oh",
     "503 No",
     "404 Not Found",
@@ -75,7 +75,11 @@ const STATUSES: [&str; 8] = [
     "203 Other",
     "201 Created",
     "204 No Content",
+    "101 Switching Protocols",
+    // To who did not say what is at hand.
+    NOT_MODIFIED,
 ];
+const NOT_MODIFIED: &str = "304 Not Modified";
 
 impl Exchange {
     pub(super) fn play(&mut self, wire: &mut dyn Wire, fault: Fault) -> io::Result<Ending> {
@@ -139,7 +143,14 @@ impl Exchange {
             }
             Fault::Status => {
                 let status = self.chance.of_these(&STATUSES);
-                let text = if status.starts_with("204") { "" } else { &text };
+                let status = match status {
+                    NOT_MODIFIED if self.is_conditional => STATUSES[0],
+                    status => status,
+                };
+                let text = match status {
+                    NOT_MODIFIED | "204 No Content" | "101 Switching Protocols" => "",
+                    _ => &text,
+                };
                 kept(&answer(status, &tag, text), wire)
             }
             Fault::RedirectLoop => kept(&answer("302 Found", "Location: /moved-0\r\n", ""), wire),
@@ -164,7 +175,10 @@ impl Exchange {
                     "10.0.0.1:80 1 2\n",
                     "[::1]x\n",
                     "<html>\n",
+                    "KEY\n",
                 ]);
+                // A server may say again what was sent to it.
+                let line = line.replace("KEY", &format!("10.0.0.1:80 {}", self.host.key));
                 kept(&answer("200 OK", &tag, format!("{text}{line}")), wire)
             }
             Fault::TooLarge => {
