@@ -113,6 +113,7 @@ const ALWAYS: [(&str, &[&str]); 10] = [
             "DamagedGzip",
             "CutTls",
             "Status",
+            "NotModified",
             "RedirectLoop",
             "TooManyRedirects",
             "WrongRedirect",

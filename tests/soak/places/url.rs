@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use self::asked::Asked;
 use self::ending::Ending;
 use self::exchange::{Exchange, converse, send};
-use self::fault::{FAULTS, Fault};
+use self::fault::{FAULTS, FAULTS_OVER_TLS, Fault};
 use super::{Kept, Later, Renewal, arrived};
 use crate::chance::Chance;
 use crate::lists::Style;
@@ -84,6 +84,10 @@ pub(crate) fn start_tls(stage: &Later, seed: u64, number: u8) -> (Kept, Renewal,
 fn start_with(stage: &Later, seed: u64, number: u8, signed: Option<&Signed>) -> (Kept, Arc<Host>) {
     let name = format!("url place {number}");
     let mut chance = Chance::of(seed, &name);
+    let faults: &[Fault] = match signed {
+        None => &FAULTS,
+        Some(_) => &FAULTS_OVER_TLS,
+    };
     let host = Arc::new(Host {
         stage: stage.clone(),
         place: Place::new(&name),
@@ -96,7 +100,7 @@ fn start_with(stage: &Later, seed: u64, number: u8, signed: Option<&Signed>) -> 
         },
         turns: Arc::default(),
         state: Mutex::new(State {
-            moods: Moods::new(&FAULTS, Chance::of(seed, &format!("moods of {name}"))),
+            moods: Moods::new(faults, Chance::of(seed, &format!("moods of {name}"))),
             chance: chance.clone(),
             last: None,
             is_shut: false,
@@ -173,7 +177,7 @@ impl Host {
             if let Some(next) = redirect::next(&asked, &mut chance) {
                 return self.redirect(&stage, turn, &asked, &next, &mut chance);
             }
-            if let Some(last) = state.is_modified(&asked).filter(|_| chance.one_in(2)) {
+            if let Some(last) = state.given_to(&asked).filter(|_| chance.one_in(2)) {
                 return self.not_modified(&stage, turn, last, arrived, chance);
             }
         }
@@ -251,7 +255,7 @@ impl Host {
 
 impl State {
     /// The version that whoever asks so has already.
-    fn is_modified(&self, asked: &Asked<'_>) -> Option<(u64, String)> {
+    fn given_to(&self, asked: &Asked<'_>) -> Option<(u64, String)> {
         let known = header(asked.head, "if-none-match")?;
         self.last.clone().filter(|(_, tag)| *tag == known)
     }

@@ -27,6 +27,8 @@ pub(super) enum Fault {
     DamagedGzip,
     CutTls,
     Status,
+    /// To who did not say what is at hand.
+    NotModified,
     RedirectLoop,
     TooManyRedirects,
     WrongRedirect,
@@ -41,7 +43,7 @@ pub(super) enum Fault {
     NotUtf8,
 }
 
-pub(super) const FAULTS: [Fault; 22] = [
+pub(super) const FAULTS: [Fault; 23] = [
     Fault::Slow,
     Fault::Silent,
     Fault::Drip,
@@ -54,6 +56,7 @@ pub(super) const FAULTS: [Fault; 22] = [
     Fault::DamagedGzip,
     Fault::CutTls,
     Fault::Status,
+    Fault::NotModified,
     Fault::RedirectLoop,
     Fault::TooManyRedirects,
     Fault::WrongRedirect,
@@ -66,7 +69,21 @@ pub(super) const FAULTS: [Fault; 22] = [
     Fault::NotUtf8,
 ];
 
-const STATUSES: [&str; 10] = [
+/// Those that are others over TLS come more often there.
+pub(super) const FAULTS_OVER_TLS: [Fault; 10] = [
+    Fault::CutTls,
+    Fault::CutTls,
+    Fault::WrongRedirect,
+    Fault::CutHead,
+    Fault::CutBody,
+    Fault::CutChunk,
+    Fault::Reset,
+    Fault::Slow,
+    Fault::Silent,
+    Fault::Drip,
+];
+
+const STATUSES: [&str; 9] = [
     "500 Oh",
     "503 No",
     "404 Not Found",
@@ -76,10 +93,7 @@ const STATUSES: [&str; 10] = [
     "201 Created",
     "204 No Content",
     "101 Switching Protocols",
-    // To who did not say what is at hand.
-    NOT_MODIFIED,
 ];
-const NOT_MODIFIED: &str = "304 Not Modified";
 
 impl Exchange {
     pub(super) fn play(&mut self, wire: &mut dyn Wire, fault: Fault) -> io::Result<Ending> {
@@ -143,16 +157,18 @@ impl Exchange {
             }
             Fault::Status => {
                 let status = self.chance.of_these(&STATUSES);
-                let status = match status {
-                    NOT_MODIFIED if self.is_conditional => STATUSES[0],
-                    status => status,
-                };
                 let text = match status {
-                    NOT_MODIFIED | "204 No Content" | "101 Switching Protocols" => "",
+                    "204 No Content" | "101 Switching Protocols" => "",
                     _ => &text,
                 };
                 kept(&answer(status, &tag, text), wire)
             }
+            // What is at hand from here means nothing there.
+            Fault::NotModified if self.is_conditional => {
+                let fields = format!("Location: {}-\r\n", self.path);
+                kept(&answer("302 Found", &fields, ""), wire)
+            }
+            Fault::NotModified => kept(&answer("304 Not Modified", "", ""), wire),
             Fault::RedirectLoop => kept(&answer("302 Found", "Location: /moved-0\r\n", ""), wire),
             Fault::TooManyRedirects => kept(&self.host.too_far(&self.path, &mut self.chance), wire),
             Fault::WrongRedirect => kept(&self.host.wrong_redirect(&mut self.chance), wire),
