@@ -7,6 +7,7 @@ mod exchange;
 mod fault;
 mod form;
 mod redirect;
+mod wrong;
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
