@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::chance::Chance;
-use crate::stage::Stage;
+use crate::stage::{SECRET, Stage};
 use crate::support::{Answer, Connection};
 use crate::truth::{Allowed, Asked, Kind};
 
@@ -110,6 +110,13 @@ pub(crate) fn start_pairs(stage: &Arc<Stage>) {
 
 /// Holds an answer against the truth.
 fn judge(stage: &Stage, asked: &Asked<'_>, answer: &Answer, way: &str) -> Option<Allowed> {
+    let told = match answer.status {
+        400.. => answer.error(),
+        _ => answer.header("vigie-error").unwrap_or_default().to_owned(),
+    };
+    if told.contains(SECRET) {
+        stage.fail(format!("{} tells a secret: {told}", asked.service));
+    }
     match stage.truth.check(asked, answer) {
         Ok(allowed) => {
             let part = match (answer.status, allowed.kind) {

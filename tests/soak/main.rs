@@ -48,11 +48,11 @@ use std::time::{Duration, Instant};
 use crate::chance::Chance;
 use crate::places::dns::{Family, Servers, Type, Wanted};
 use crate::places::file::Writer;
-use crate::places::{Later, dns, file, kubernetes, url};
+use crate::places::{Later, Renewal, dns, file, kubernetes, url};
 use crate::resources::Resources;
 use crate::services::{Living, Services};
-use crate::stage::Stage;
-use crate::support::{Authority, Hanging, Setup};
+use crate::stage::{SECRET, Stage};
+use crate::support::{Hanging, Setup};
 use crate::tally::Tally;
 use crate::truth::Truth;
 
@@ -121,14 +121,19 @@ fn replay(seconds: u64, seed: u64) -> ExitCode {
 /// Runs it all; gives why it failed, and what was done.
 fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     let later: Later = Arc::new(OnceLock::new());
-    let (mut services, writers, files) = set_up(&later, seed);
+    let SetUp {
+        mut services,
+        writers,
+        files,
+        renewals,
+    } = set_up(&later, seed);
     let names: Vec<&'static str> = services.living.iter().map(|service| service.name).collect();
     let first = services.next();
     let crowd = lists::lines(&services::crowd(), &mut Chance::of(seed, "crowd"));
     let setup = Setup::services(&first.text)
         .addresses(&["127.0.0.1:0", "unix:vigie.sock"])
         .server("request_timeout: 2s\nwrite_timeout: 2s\nmax_connections: 2000")
-        .file("token", "token-0\n")
+        .file("token", format!("{SECRET}token-0\n"))
         .file("pair-b.txt", "10.92.0.1\n")
         .file("crowd.txt", crowd)
         .file(&first.list.0, &first.list.1);
@@ -158,7 +163,7 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     watchers::start(&stage);
     behind::start(&stage);
     bad::start(&stage, 3);
-    reloads::start(&stage, services, first);
+    reloads::start(&stage, services, first, renewals);
     let is_counted = |name: &&'static str| !behind::SERVICES.contains(name);
     let counted: Vec<&str> = names.iter().copied().filter(is_counted).collect();
     let end = Instant::now() + length;
@@ -180,14 +185,24 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     (stage.failure(), told)
 }
 
+/// What stands before the server does.
+struct SetUp {
+    services: Services,
+    writers: Vec<Writer>,
+    files: Vec<(&'static str, String)>,
+    renewals: Vec<Renewal>,
+}
+
 /// The peers, the services that are read from them, and the files that these need.
-fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str, String)>) {
-    let authority = Authority::new();
-    let signed = authority.sign(&["127.0.0.1"]);
-    let plain = |number| url::start(later, seed, number, None);
+fn set_up(later: &Later, seed: u64) -> SetUp {
+    let plain = |number| url::start(later, seed, number);
+    let (over_tls, certificate, authorities) = url::start_tls(later, seed, 4);
     let name = |number, wanted| dns::start(later, seed, number, wanted);
     let of = Wanted::of;
-    let (mut cluster, kubeconfig) = kubernetes::start(later, seed, &[20, 21, 22]);
+    let (cluster, cluster_certificate, kubeconfig) = kubernetes::start(later, seed);
+    let [named, numbered, only, only_of_ipv4] = cluster
+        .try_into()
+        .unwrap_or_else(|_| panic!("it has four services"));
     let mut writers = Vec::new();
     let mut written = |number, mount| {
         let (kept, writer) = file::new(seed, number, mount);
@@ -197,11 +212,7 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
     let mut living = vec![
         Living::new("url-a", vec![plain(1), plain(2)], &[0]),
         Living::new("url-b", vec![plain(3), plain(7)], &[2000, 4000]),
-        Living::new(
-            "url-tls",
-            vec![url::start(later, seed, 4, Some(&signed))],
-            &[0, 3000],
-        ),
+        Living::new("url-tls", vec![over_tls], &[0, 3000]),
         Living::new("dns-a", vec![name(10, of(Type::A))], &[0, 2000]),
         Living::new("dns-tcp", vec![name(11, of(Type::A).over_tcp())], &[2000]),
         Living::new(
@@ -233,8 +244,10 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
             &[0],
         ),
         Living::new("dns-txt", vec![name(13, of(Type::Txt))], &[0]),
-        Living::new("kubernetes-a", vec![cluster.remove(0)], &[0]),
-        Living::new("kubernetes-b", cluster, &[2000, 4000]),
+        Living::new("kubernetes-a", vec![named], &[0, 2000]),
+        Living::new("kubernetes-b", vec![numbered], &[2000, 4000]),
+        Living::new("kubernetes-c", vec![only], &[0]),
+        Living::new("kubernetes-d", vec![only_of_ipv4], &[0]),
         Living::new("file-a", vec![written(30, None), written(31, None)], &[0]),
         Living::new(
             "file-b",
@@ -264,10 +277,10 @@ fn set_up(later: &Later, seed: u64) -> (Services, Vec<Writer>, Vec<(&'static str
             &[0, 2000],
         ));
     }
-    let files = vec![("ca.pem", authority.pem()), ("kube.yml", kubeconfig)];
-    (
-        Services::new(living, Chance::of(seed, "services")),
+    SetUp {
+        services: Services::new(living, Chance::of(seed, "services")),
         writers,
-        files,
-    )
+        files: vec![("ca.pem", authorities), ("kube.yml", kubeconfig)],
+        renewals: vec![certificate, cluster_certificate],
+    }
 }

@@ -7,10 +7,12 @@ use std::time::Instant;
 
 use rustix::process::Signal;
 
+use crate::chance::Chance;
+use crate::places::Renewal;
 use crate::services::{Configuration, Services};
 use crate::stage::Stage;
 use crate::support::wait_until;
-use crate::truth::Spec;
+use crate::truth::{Excuse, Place, Spec};
 
 /// What no configuration may say.
 const BAD: [(&str, &str); 5] = [
@@ -23,29 +25,64 @@ const BAD: [(&str, &str); 5] = [
     ("no source", "bad: {default_port: 80}"),
     ("bad YAML", "bad: {file: [x"),
 ];
+/// Files that services are built from, which may be broken when they are read again.
+const BUILT_FROM: [&str; 2] = ["ca.pem", "kube.yml"];
 /// Lists of so many configurations are left where they are: requests for them may be under way.
 const KEPT: usize = 20;
 
+#[derive(Clone, Copy)]
+enum Kind {
+    Next,
+    Same,
+    Refused,
+    OfABrokenFile,
+}
+
+const KINDS: [Kind; 9] = [
+    Kind::Next,
+    Kind::Next,
+    Kind::Next,
+    Kind::Next,
+    Kind::Next,
+    Kind::Same,
+    Kind::Refused,
+    Kind::Refused,
+    Kind::OfABrokenFile,
+];
+
 /// Starts the reloads; `first` is in force, and is the first of all.
-pub(crate) fn start(stage: &Arc<Stage>, mut services: Services, first: Configuration) {
+pub(crate) fn start(
+    stage: &Arc<Stage>,
+    mut services: Services,
+    first: Configuration,
+    mut renewals: Vec<Renewal>,
+) {
     let shared = stage.clone();
-    let (mut chance, mut deck) = (stage.chance("reloads"), Vec::new());
+    let (mut chance, mut kinds, mut bad) = (stage.chance("reloads"), Vec::new(), Vec::new());
     let (mut present, mut number, mut old) = (first, 0, VecDeque::new());
     stage.run("reloads", move || {
         shared.pause(chance.ms(300..3500));
-        match chance.number(0..8) {
-            0 | 2 => fail(&shared, &present, chance.deal(&mut deck, &BAD)),
+        let renewed = |renewals: &mut Vec<Renewal>, chance: &mut Chance| -> Vec<Renewed> {
+            let some = renewals.iter_mut().filter(|_| chance.one_in(2));
+            some.map(|renewal| renew(&shared, renewal)).collect()
+        };
+        match chance.deal(&mut kinds, &KINDS) {
+            Kind::OfABrokenFile => break_file(&shared, chance.of_these(&BUILT_FROM)),
+            Kind::Refused => fail(&shared, &present, chance.deal(&mut bad, &BAD)),
             // The same file: the cache is emptied, and nothing else changes.
-            1 => {
+            Kind::Same => {
                 number += 1;
+                let renewed = renewed(&mut renewals, &mut chance);
                 let epoch = shared.truth.begin_epoch(number, present.specs.clone());
                 by_request(&shared, present.specs.len());
                 let _ = epoch.done.set(Instant::now());
+                drop(renewed);
                 shared.tally.count("reloads", "of the same file");
             }
-            _ => {
+            Kind::Next => {
                 number += 1;
                 let next = services.next();
+                let renewed = renewed(&mut renewals, &mut chance);
                 shared.vigie.setup.write(&next.list.0, &next.list.1);
                 let epoch = shared.truth.begin_epoch(number, next.specs.clone());
                 shared.vigie.setup.write_services(&next.text);
@@ -54,6 +91,7 @@ pub(crate) fn start(stage: &Arc<Stage>, mut services: Services, first: Configura
                     false => by_signal(&shared, &next),
                 }
                 let _ = epoch.done.set(Instant::now());
+                drop(renewed);
                 check_log(&shared, &present.specs, &next);
                 old.push_back(std::mem::replace(&mut present, next).list.0);
                 if old.len() > KEPT
@@ -64,6 +102,27 @@ pub(crate) fn start(stage: &Arc<Stage>, mut services: Services, first: Configura
             }
         }
     });
+}
+
+/// From when a server has another certificate until whoever reads it believes that one, it may fail.
+struct Renewed(Vec<(Arc<Place>, u64)>);
+
+impl Drop for Renewed {
+    fn drop(&mut self) {
+        for (place, span) in &self.0 {
+            place.end(*span);
+        }
+    }
+}
+
+fn renew(stage: &Stage, renewal: &mut Renewal) -> Renewed {
+    let begin = |place: &Arc<Place>| (place.clone(), place.begin(Excuse::Failing));
+    let renewed = Renewed(renewal.places.iter().map(begin).collect());
+    stage.vigie.setup.write(renewal.file, (renewal.renew)());
+    stage
+        .tally
+        .count("reloads", format!("with another {}", renewal.file));
+    renewed
 }
 
 fn by_request(stage: &Stage, services: usize) {
@@ -128,4 +187,16 @@ fn fail(stage: &Stage, present: &Configuration, (what, line): (&str, &str)) {
     assert!(answer.error().contains("config.yml"), "{what}: {answer:?}");
     stage.vigie.setup.write_services(&present.text);
     stage.tally.count("reloads", "refused");
+}
+
+/// A file that services are built from is broken: that is refused with words, and changes nothing.
+fn break_file(stage: &Stage, file: &str) {
+    let setup = &stage.vigie.setup;
+    let good = fs::read(setup.path(file)).unwrap();
+    setup.write(file, "x");
+    let answer = stage.vigie.reload();
+    assert_eq!(answer.status, 500, "broken {file}: {answer:?}");
+    assert!(answer.error().contains(file), "{answer:?}");
+    setup.write(file, good);
+    stage.tally.count("reloads", "of a broken file");
 }

@@ -11,6 +11,9 @@ use crate::support::Vigie;
 use crate::tally::Tally;
 use crate::truth::Truth;
 
+/// What each secret begins with that is sent to a peer. Nothing that is told may hold it.
+pub(crate) const SECRET: &str = "secret-";
+
 /// What all parts share.
 pub(crate) struct Stage {
     pub(crate) seed: u64,
@@ -106,8 +109,11 @@ impl Stage {
             }
         }
         let lines = self.vigie.log.lines();
-        let is_bad =
-            |line: &&String| line.contains("panicked") || line.contains("a fault of Vigie");
+        let is_bad = |line: &&String| {
+            ["panicked", "a fault of Vigie", SECRET]
+                .iter()
+                .any(|bad| line.contains(bad))
+        };
         if let Some(line) = lines.iter().find(is_bad) {
             self.conclude(format!("the log says: {line}"));
         }

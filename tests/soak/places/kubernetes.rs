@@ -1,70 +1,38 @@
 //! Services of a cluster: endpoints spread over slices and slices over pages at random, with what must not be served
 //! among them; tokens that change, lists that are forgotten between two pages, refusals and cuts.
 
+mod api;
+mod fault;
 mod page;
+mod ports;
 mod slices;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use self::api::Api;
+use self::fault::{FAULTS, Fault};
 use self::page::Page;
-use super::{Kept, Later, arrived};
+use self::ports::Ports;
+use super::{Kept, Later, Renewal, arrived};
 use crate::chance::Chance;
 use crate::lists::{Endpoint, Style, sorted};
 use crate::mood::Moods;
 use crate::stage::Stage;
-use crate::support::cluster::{Asked, Cluster, status};
+use crate::support::Reply;
+use crate::support::cluster::{Cluster, status};
 use crate::support::peer::answer;
-use crate::support::{Authority, Reply};
 use crate::truth::{Excuse, Place, TIMEOUT};
 use crate::turns::{Turn, Turns};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    Slow,
-    Silent,
-    Reset,
-    Forbidden,
-    Broken,
-    CutPage,
-    /// The list is forgotten between two pages, again and again.
-    AlwaysGone,
-    /// The second page is refused.
-    SecondFails,
-    NoList,
-}
-
-const FAULTS: [Fault; 9] = [
-    Fault::Slow,
-    Fault::Silent,
-    Fault::Reset,
-    Fault::Forbidden,
-    Fault::Broken,
-    Fault::CutPage,
-    Fault::AlwaysGone,
-    Fault::SecondFails,
-    Fault::NoList,
-];
-
-/// The API server.
-struct Api {
-    stage: Later,
-    services: HashMap<String, Service>,
-    token: Mutex<Token>,
-}
-
-/// The token that is accepted.
-struct Token {
-    number: u32,
-    chance: Chance,
-    /// A read can be refused once, and must not be again: so each token lasts longer than a read.
-    until: Instant,
-}
+/// What each continue token ends with: it says nothing, and must come back as it is. As JSON may write it.
+const TAIL: &str = "+/=&%2B%zz#?;, \u{e4}\"\\";
+const TAIL_IN_JSON: &str = r#"\u002b\/=&%2B%zz#?;, \u00e4\"\\"#;
 
 struct Service {
     place: Arc<Place>,
     style: Style,
+    ports: Ports,
     turns: Arc<Turns>,
     state: Mutex<State>,
 }
@@ -88,20 +56,29 @@ struct Read {
     forgets: bool,
 }
 
-/// Starts a cluster with places of these numbers; gives them and the kubeconfig of the cluster. Its first token is
-/// `token-0`.
-pub(crate) fn start(stage: &Later, seed: u64, numbers: &[u8]) -> (Vec<Kept>, String) {
-    let service = |number: &u8| {
+/// The services, each with its number and the port that it wants.
+const SERVICES: [(u8, Ports); 4] = [
+    (20, Ports::Named),
+    (21, Ports::Numbered),
+    (22, Ports::Only),
+    (23, Ports::OnlyOfIpv4),
+];
+const USER: &str = "{tokenFile: token}";
+
+/// Starts a cluster; gives its places, its renewal and its kubeconfig. Its first token has the number 0.
+pub(crate) fn start(stage: &Later, seed: u64) -> (Vec<Kept>, Renewal, String) {
+    let service = |(number, ports): (u8, Ports)| {
         let name = format!("kubernetes place {number}");
         let service = Service {
             place: Place::new(&name),
             style: Style {
-                place: *number,
+                place: number,
                 most: 300,
                 port: Some(8443),
                 has_weights: false,
-                has_ipv6: true,
+                has_ipv6: ports.has_ipv6(),
             },
+            ports,
             turns: Arc::default(),
             state: Mutex::new(State {
                 moods: Moods::new(&FAULTS, Chance::of(seed, &format!("moods of {name}"))),
@@ -112,63 +89,34 @@ pub(crate) fn start(stage: &Later, seed: u64, numbers: &[u8]) -> (Vec<Kept>, Str
         };
         (format!("service-{number}"), service)
     };
-    let api = Arc::new(Api {
-        stage: stage.clone(),
-        services: numbers.iter().map(service).collect(),
-        token: Mutex::new(Token {
-            number: 0,
-            chance: Chance::of(seed, "tokens"),
-            until: Instant::now(),
-        }),
-    });
-    let kept = |number: &u8| Kept {
-        place: api.services[&format!("service-{number}")].place.clone(),
+    let services = SERVICES.into_iter().map(service).collect();
+    let api = Api::new(stage, seed, services);
+    let kept = |(number, ports): (u8, Ports)| Kept {
+        place: api.place(&format!("service-{number}")),
         kind: "kubernetes",
         source: format!(
-            "{{service: service-{number}, kubeconfig: kube.yml, port: main, timeout: 2500ms}}"
+            "{{service: service-{number}, kubeconfig: kube.yml, timeout: 2500ms{}}}",
+            ports.keys()
         ),
     };
-    let places = numbers.iter().map(kept).collect();
+    let kept: Vec<Kept> = SERVICES.into_iter().map(kept).collect();
+    let places = kept.iter().map(|kept| kept.place.clone()).collect();
     let Cluster { peer, authority } = Cluster::start(move |asked| api.reply(asked));
-    let cluster: Cluster = Cluster {
+    let mut cluster = Cluster {
         peer: peer.forgetting(),
         authority,
     };
-    let _: &Authority = &cluster.authority;
-    (places, cluster.kubeconfig("{tokenFile: token}"))
-}
-
-impl Api {
-    fn reply(&self, asked: &Asked<'_>) -> Reply {
-        let stage = self
-            .stage
-            .get()
-            .expect("the stage is set before anyone asks");
-        let label = asked
-            .query("labelSelector")
-            .expect("each list is asked for by its label");
-        let name = label.split('=').next_back().unwrap_or_default();
-        let service = &self.services[name];
-        let turn = service.turns.begin(stage, &service.place);
-        if self.refuses(stage, asked) {
-            drop(turn);
-            return status("401 Unauthorized", "Unauthorized");
-        }
-        service.reply(stage, turn, asked.query("continue"))
-    }
-
-    /// Whether the token is an old one. The token file holds a new one before that is asked for.
-    fn refuses(&self, stage: &Stage, asked: &Asked<'_>) -> bool {
-        let mut token = self.token.lock().unwrap();
-        if Instant::now() >= token.until {
-            token.number += 1;
-            token.until = Instant::now() + token.chance.ms(3000..6000);
-            let text = format!("token-{}\n", token.number);
-            stage.vigie.setup.write("token", text);
-            stage.tally.count("peers: kubernetes", "new token");
-        }
-        asked.authorization().as_deref() != Some(&format!("Bearer token-{}", token.number))
-    }
+    let kubeconfig = cluster.kubeconfig(USER);
+    let renew = move || {
+        cluster.renew();
+        cluster.kubeconfig(USER)
+    };
+    let renewal = Renewal {
+        places,
+        file: "kube.yml",
+        renew: Box::new(renew),
+    };
+    (kept, renewal, kubeconfig)
 }
 
 impl Service {
@@ -178,22 +126,26 @@ impl Service {
             self.begin(stage, &mut state);
             return self.page(stage, turn, &mut state, 0);
         };
-        let at = next.split_once('.').and_then(|(version, page)| {
+        let at = next.strip_suffix(TAIL).and_then(|next| {
+            let (version, page) = next.split_once('.')?;
             Some((version.parse::<u64>().ok()?, page.parse::<usize>().ok()?))
         });
-        let Some((_, at)) = at.filter(|(version, _)| {
-            state
-                .read
-                .as_ref()
-                .is_some_and(|read| read.version == *version)
-        }) else {
+        let Some((version, at)) = at else {
+            stage.fail(format!(
+                "{}: a continue token came back as {next:?}",
+                self.place.name
+            ));
+            return status("400 Bad Request", "the token is no good");
+        };
+        let is_it = |read: &Read| read.version == version;
+        if !state.read.as_ref().is_some_and(is_it) {
             drop(turn);
             stage.tally.count("peers: kubernetes", "forgotten list");
             state.forgotten = Some(Instant::now());
             let span = self.place.begin(Excuse::Failing);
             self.place.end(span);
             return status("410 Gone", "The provided continue parameter is too old");
-        };
+        }
         self.page(stage, turn, &mut state, at)
     }
 
@@ -202,14 +154,21 @@ impl Service {
         let fault = state.moods.now().filter(|_| !stage.quiet.is_wanted());
         let version = self.place.draft();
         let mut chance = state.chance.fork();
-        let list = match fault {
-            Some(Fault::CutPage | Fault::AlwaysGone | Fault::SecondFails) => {
+        let mut list = match fault {
+            Some(Fault::CutPage | Fault::AlwaysGone | Fault::SecondFails | Fault::WrongPorts) => {
                 let count = chance.number(4..60);
                 self.style.exactly(count, version, &mut chance)
             }
             _ => self.style.list(version, &mut chance),
         };
-        let pages = slices::pages(&list, &mut chance);
+        let numbers = match fault {
+            Some(Fault::WrongPorts) => self.ports.wrong(&mut chance),
+            _ => self.ports.begin(&mut chance),
+        };
+        let mut pages = slices::pages(&mut list, numbers, &mut chance);
+        if fault == Some(Fault::WrongSlice) {
+            pages = slices::wrong_pages(&pages, &mut chance);
+        }
         let forgot = state.read.as_ref().is_some_and(|read| read.forgets);
         let forgets = fault.is_none() && !forgot && pages.len() > 1 && chance.one_in(4);
         stage.tally.count(
@@ -233,7 +192,7 @@ impl Service {
 
     /// One page of the read, or the fault in its place.
     fn page(&self, stage: &Arc<Stage>, turn: Turn, state: &mut State, at: usize) -> Reply {
-        let chance = state.chance.fork();
+        let mut chance = state.chance.fork();
         let Some(read) = &state.read else {
             return status("410 Gone", "nothing is known of it");
         };
@@ -247,25 +206,23 @@ impl Service {
             return status("410 Gone", "The provided continue parameter is too old");
         }
         let is_last = at + 1 == read.pages.len();
-        let next = if is_last {
-            String::new()
-        } else {
-            format!("{}.{}", read.version, at + 1)
-        };
-        let list = format!(
-            r#"{{"kind":"EndpointSliceList","metadata":{{"continue":"{next}"}},"items":[{}]}}"#,
-            read.pages[at]
+        let list = page::list(
+            &read.pages[at],
+            (!is_last).then_some((read.version, at + 1)),
+            &mut chance,
         );
         let bytes = answer("200 OK", "Content-Type: application/json\r\n", list);
         let is_played = |fault: &Fault| match fault {
-            Fault::AlwaysGone => false,
+            Fault::AlwaysGone | Fault::WrongPorts | Fault::WrongSlice => false,
             Fault::SecondFails | Fault::CutPage => is_last,
             _ => true,
         };
         let fault = read.fault.filter(is_played);
         let is_whole =
             is_last && matches!(read.fault, None | Some(Fault::Slow | Fault::AlwaysGone));
+        let is_no_list = matches!(read.fault, Some(Fault::WrongPorts | Fault::WrongSlice));
         let page = Page {
+            is_no_list,
             stage: stage.clone(),
             place: self.place.clone(),
             chance,

@@ -22,6 +22,14 @@ pub(crate) struct Kept {
     pub(crate) source: String,
 }
 
+/// A server whose certificate changes together with the file that says whom to believe.
+pub(crate) struct Renewal {
+    pub(crate) places: Vec<Arc<Place>>,
+    pub(crate) file: &'static str,
+    /// Takes another certificate, and gives what the file must hold then.
+    pub(crate) renew: Box<dyn FnMut() -> String + Send>,
+}
+
 /// Notes that a request for a list has come.
 fn arrived(stage: &Stage, place: &Arc<Place>) -> std::time::Instant {
     stage.tally.count("reads", place.name.clone());

@@ -1,85 +1,94 @@
-//! Lists behind a url: every good form of an answer, and every way in which one can be cut, late or wrong.
+//! Lists behind a url: every good form of an answer, and every way in which one can be cut, late or wrong. Each place has
+//! two servers: one that is asked, and one elsewhere, to which the first may redirect.
 
+mod asked;
+mod ending;
 mod exchange;
+mod fault;
+mod form;
+mod redirect;
+mod wrong;
 
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use self::asked::Asked;
+use self::ending::Ending;
 use self::exchange::{Exchange, converse, send};
-use super::{Kept, Later, arrived};
+use self::fault::{FAULTS, FAULTS_OVER_TLS, Fault};
+use super::{Kept, Later, Renewal, arrived};
 use crate::chance::Chance;
 use crate::lists::Style;
 use crate::mood::Moods;
-use crate::stage::Stage;
-use crate::support::peer::{answer, header};
-use crate::support::{Peer, Reply, Signed};
+use crate::stage::{SECRET, Stage};
+use crate::support::peer::header;
+use crate::support::{Authority, Peer, Reply, Signed};
 use crate::truth::{Excuse, Give, Place};
-use crate::turns::Turns;
+use crate::turns::{Turn, Turns};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    Slow,
-    Silent,
-    Drip,
-    Reset,
-    Refuse,
-    CutHead,
-    CutBody,
-    CutChunk,
-    CutGzip,
-    CutTls,
-    Status,
-    RedirectLoop,
-    BadLine,
-    TooLarge,
-    WrongJson,
-    NotUtf8,
-}
-
-const FAULTS: [Fault; 16] = [
-    Fault::Slow,
-    Fault::Silent,
-    Fault::Drip,
-    Fault::Reset,
-    Fault::Refuse,
-    Fault::CutHead,
-    Fault::CutBody,
-    Fault::CutChunk,
-    Fault::CutGzip,
-    Fault::CutTls,
-    Fault::Status,
-    Fault::RedirectLoop,
-    Fault::BadLine,
-    Fault::TooLarge,
-    Fault::WrongJson,
-    Fault::NotUtf8,
-];
-
-/// As `max_size` has it; no good body is as long.
+/// As `max_size` has it.
 const LARGEST: usize = 256 << 10;
 
-/// One place behind a server of its own.
+/// One place behind servers of its own.
 struct Host {
     stage: Later,
     place: Arc<Place>,
     style: Style,
     turns: Arc<Turns>,
     state: Mutex<State>,
-    peer: OnceLock<Peer>,
+    /// A header that only the first server is to get.
+    key: String,
+    servers: OnceLock<Servers>,
+}
+
+struct Servers {
+    first: Peer,
+    elsewhere: Peer,
+    /// Without TLS, where the others have it: nobody is to be led here.
+    below: Option<Peer>,
 }
 
 struct State {
     moods: Moods<Fault>,
     chance: Chance,
-    /// The version that was given last, when nothing else was said since.
-    last: Option<u64>,
+    /// The version that was given last as a good one, and its entity tag.
+    last: Option<(u64, String)>,
     is_shut: bool,
 }
 
-/// Starts one, over TLS with a certificate.
-pub(crate) fn start(stage: &Later, seed: u64, number: u8, signed: Option<&Signed>) -> Kept {
+/// Starts one.
+pub(crate) fn start(stage: &Later, seed: u64, number: u8) -> Kept {
+    start_with(stage, seed, number, None).0
+}
+
+/// Starts one over TLS, whose certificate can be renewed; gives the text of its `ca_file` too.
+pub(crate) fn start_tls(stage: &Later, seed: u64, number: u8) -> (Kept, Renewal, String) {
+    let authority = Authority::new();
+    let signed = authority.sign(&["127.0.0.1"]);
+    let (kept, host) = start_with(stage, seed, number, Some(&signed));
+    let renew = move || {
+        let authority = Authority::new();
+        let signed = authority.sign(&["127.0.0.1"]);
+        let servers = host.servers();
+        servers.first.renew(signed.server(None));
+        servers.elsewhere.renew(signed.server(None));
+        authority.pem()
+    };
+    let renewal = Renewal {
+        places: vec![kept.place.clone()],
+        file: "ca.pem",
+        renew: Box::new(renew),
+    };
+    (kept, renewal, authority.pem())
+}
+
+fn start_with(stage: &Later, seed: u64, number: u8, signed: Option<&Signed>) -> (Kept, Arc<Host>) {
     let name = format!("url place {number}");
     let mut chance = Chance::of(seed, &name);
+    let faults: &[Fault] = match signed {
+        None => &FAULTS,
+        Some(_) => &FAULTS_OVER_TLS,
+    };
     let host = Arc::new(Host {
         stage: stage.clone(),
         place: Place::new(&name),
@@ -92,96 +101,101 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8, signed: Option<&Signed
         },
         turns: Arc::default(),
         state: Mutex::new(State {
-            moods: Moods::new(&FAULTS, Chance::of(seed, &format!("moods of {name}"))),
+            moods: Moods::new(faults, Chance::of(seed, &format!("moods of {name}"))),
             chance: chance.clone(),
             last: None,
             is_shut: false,
         }),
-        peer: OnceLock::new(),
+        key: format!("{SECRET}key-{number}"),
+        servers: OnceLock::new(),
     });
-    // An address of its own, whose port nobody else is given while it refuses connections.
-    let address = match signed {
-        Some(_) => "127.0.0.1:0".into(),
-        None => format!(
-            "127.{}.{}.{}:0",
-            chance.number(1..255),
-            chance.number(0..255),
-            chance.number(1..255)
-        ),
+    let mut server = |is_first| {
+        // An address of its own, whose port nobody else is given while it refuses connections.
+        let address = match signed {
+            Some(_) => "127.0.0.1:0".into(),
+            None => format!(
+                "127.{}.{}.{}:0",
+                chance.number(1..255),
+                chance.number(0..255),
+                chance.number(1..255)
+            ),
+        };
+        let asked = host.clone();
+        let tls = signed.map(|signed| signed.server(None));
+        Peer::at(&address, tls, move |head| asked.reply(head, is_first)).forgetting()
     };
+    let (first, elsewhere) = (server(true), server(false));
+    let url = first.url("/list");
     let asked = host.clone();
-    let peer = Peer::at(
-        &address,
-        signed.map(|signed| signed.server(None)),
-        move |head| asked.reply(head),
-    )
-    .forgetting();
-    let url = peer.url("/list");
-    let _ = host.peer.set(peer);
+    let below = move || Peer::start(move |head| asked.reply(head, false));
+    let _ = host.servers.set(Servers {
+        first,
+        elsewhere,
+        below: signed.map(|_| below()),
+    });
     let tls = if signed.is_some() {
         ", ca_file: ca.pem"
     } else {
         ""
     };
-    let source = format!("{{url: '{url}', timeout: 2500ms, max_size: 256KiB{tls}}}");
-    Kept {
+    let key = &host.key;
+    let source = format!(
+        "{{url: '{url}', timeout: 2500ms, max_size: 256KiB, headers: {{X-Key: {key}}}{tls}}}"
+    );
+    let kept = Kept {
         place: host.place.clone(),
         kind: "url",
         source,
-    }
+    };
+    (kept, host)
 }
 
 impl Host {
-    fn reply(self: &Arc<Self>, head: &str) -> Reply {
+    fn reply(self: &Arc<Self>, head: &str, is_first: bool) -> Reply {
         let stage = self
             .stage
             .get()
             .expect("the stage is set before anyone asks")
             .clone();
+        let asked = Asked {
+            head,
+            path: head.split(' ').nth(1).unwrap_or_default(),
+            is_first,
+        };
+        if let Err(why) = asked.check(&self.key) {
+            stage.fail(format!("{}: {why}", self.place.name));
+        }
         let turn = self.turns.begin(&stage, &self.place);
         let arrived = arrived(&stage, &self.place);
         let mut state = self.state.lock().unwrap();
-        let fault = state.moods.now().filter(|_| !stage.quiet.is_wanted());
-        let chance = state.chance.fork();
-        let matching =
-            header(head, "if-none-match").and_then(|tag| tag.trim_matches('"').parse().ok());
-        if let Some(last) = state
-            .last
-            .filter(|last| fault.is_none() && matching == Some(*last) && state.chance.one_in(2))
-        {
-            stage.tally.count("peers: url", "not modified");
-            self.place.again(last, Give::exchanged(arrived));
-            return converse(turn, move |wire| {
-                send(
-                    wire,
-                    format!("HTTP/1.1 304 Not Modified\r\nETag: \"{last}\"\r\n\r\n").as_bytes(),
-                    true,
-                )
-            });
+        let fault = match asked.leads_too_far() {
+            true => Some(Fault::TooManyRedirects),
+            false => state.moods.now().filter(|_| !stage.quiet.is_wanted()),
+        };
+        let fault = fault.filter(|fault| *fault != Fault::Refuse || self.place_is_its_own());
+        let mut chance = state.chance.fork();
+        if fault.is_none() {
+            if let Some(next) = redirect::next(&asked, &mut chance) {
+                return self.redirect(&stage, turn, &asked, &next, &mut chance);
+            }
+            if let Some(last) = state.given_to(&asked).filter(|_| chance.one_in(2)) {
+                return self.not_modified(&stage, turn, last, arrived, chance);
+            }
         }
         let version = self.place.draft();
-        state.last = None;
         let exchange = Exchange {
             host: self.clone(),
             stage: stage.clone(),
             version,
             arrived,
+            tag: asked.tag(&format!("{version}"), &mut chance),
+            path: asked.path.to_owned(),
+            is_conditional: header(head, "if-none-match").is_some(),
             chance,
         };
-        let fault = fault.filter(|fault| *fault != Fault::Refuse || self.place_is_its_own());
         match fault {
-            None if !head.contains("/moved") && state.chance.one_in(8) => {
-                stage.tally.count("peers: url", "redirect");
-                converse(turn, |wire| {
-                    send(
-                        wire,
-                        &answer("302 Found", "Location: /moved\r\n", "elsewhere"),
-                        true,
-                    )
-                })
-            }
             None => {
-                state.last = Some(version);
+                state.last = Some((version, exchange.tag.clone()));
                 converse(turn, move |wire| exchange.good(wire))
             }
             Some(fault) => {
@@ -194,10 +208,32 @@ impl Host {
         }
     }
 
+    fn not_modified(
+        &self,
+        stage: &Arc<Stage>,
+        turn: Turn,
+        (version, tag): (u64, String),
+        arrived: Instant,
+        mut chance: Chance,
+    ) -> Reply {
+        stage.tally.count("peers: url", "not modified");
+        self.place.again(version, Give::exchanged(arrived));
+        // Its length would be that of the list, and nothing follows (RFC 9110, section 8.6).
+        let length = chance.of_these(&["", "Content-Length: 900\r\n"]);
+        let answer = format!("HTTP/1.1 304 Not Modified\r\nETag: {tag}\r\n{length}\r\n");
+        let ending = Ending::any(stage, &mut chance);
+        converse(turn, move |wire| {
+            send(wire, answer.as_bytes())?;
+            Ok(ending)
+        })
+    }
+
+    fn servers(&self) -> &Servers {
+        self.servers.get().expect("they are set before anyone asks")
+    }
+
     fn place_is_its_own(&self) -> bool {
-        self.peer
-            .get()
-            .is_some_and(|peer| peer.address.ip() != std::net::Ipv4Addr::LOCALHOST)
+        self.servers().first.address.ip() != std::net::Ipv4Addr::LOCALHOST
     }
 
     /// Takes no connections for a while.
@@ -205,7 +241,7 @@ impl Host {
         let span = self.place.begin(Excuse::Failing);
         let (host, stage) = (self.clone(), stage.clone());
         std::thread::spawn(move || {
-            let peer = host.peer.get().expect("it was set when it was started");
+            let peer = &host.servers().first;
             peer.shut();
             stage.pause(length);
             peer.open();
@@ -215,5 +251,13 @@ impl Host {
             host.place.end(span);
             host.state.lock().unwrap().is_shut = false;
         });
+    }
+}
+
+impl State {
+    /// The version that whoever asks so has already.
+    fn given_to(&self, asked: &Asked<'_>) -> Option<(u64, String)> {
+        let known = header(asked.head, "if-none-match")?;
+        self.last.clone().filter(|(_, tag)| *tag == known)
     }
 }

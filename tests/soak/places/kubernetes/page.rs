@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt;
 
-use super::Fault;
+use super::slices::object;
+use super::{Fault, TAIL_IN_JSON};
 use crate::chance::Chance;
 use crate::lists::Endpoint;
 use crate::stage::Stage;
@@ -21,17 +22,44 @@ pub(super) struct Page {
     pub(super) place: Arc<Place>,
     pub(super) chance: Chance,
     pub(super) bytes: Vec<u8>,
+    /// It is a part of what makes no list.
+    pub(super) is_no_list: bool,
     /// Set with the last page of a good list.
     pub(super) whole: Option<(u64, Instant, Vec<Endpoint>)>,
+}
+
+const NO_LISTS: [&str; 4] = [
+    r#"{"kind":"Status","items":null}"#,
+    r#"{"kind":"EndpointSliceList","metadata":{}}"#,
+    r#"{"kind":"EndpointSliceList","items":[]}x"#,
+    r#"{"kind":"EndpointSliceList","items":[null]}"#,
+];
+
+/// A page of a list, and the version and page that it says comes next.
+pub(super) fn list(slices: &str, next: Option<(u64, usize)>, chance: &mut Chance) -> String {
+    let next = match next {
+        Some((version, page)) => format!(r#""continue":"{version}.{page}{TAIL_IN_JSON}""#),
+        None => chance
+            .of_these(&["", r#""continue":"""#, r#""continue":null"#])
+            .to_owned(),
+    };
+    let metadata = object(&[&next, r#""resourceVersion":"7""#], chance);
+    let metadata = format!(r#""metadata":{metadata}"#);
+    let items = match (slices, chance.one_in(2)) {
+        ("", true) => r#""items":null"#.to_owned(),
+        _ => format!(r#""items":[{slices}]"#),
+    };
+    let kind = r#""kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1""#;
+    object(&[kind, &metadata, &items], chance)
 }
 
 impl Page {
     pub(super) fn send(mut self, wire: &mut dyn Wire, fault: Option<Fault>) -> io::Result<bool> {
         let excuse = match fault {
-            None => return self.rest(wire, 0),
+            None if !self.is_no_list => return self.rest(wire, 0),
             Some(Fault::Slow) => Excuse::Slow,
             Some(Fault::Silent) => Excuse::Silent,
-            Some(_) => Excuse::Failing,
+            _ => Excuse::Failing,
         };
         let span = self.place.begin(excuse);
         let sent = self.play(wire, fault);
@@ -50,6 +78,7 @@ impl Page {
     fn play(&mut self, wire: &mut dyn Wire, fault: Option<Fault>) -> io::Result<bool> {
         let cut = self.chance.number(1..self.bytes.len() - 2);
         match fault {
+            None => self.rest(wire, 0),
             Some(Fault::Slow) => {
                 send(wire, &self.bytes[..cut])?;
                 // Three pages at most, all within the timeout.
@@ -76,7 +105,7 @@ impl Page {
                 &answer(
                     "200 OK",
                     "Content-Type: application/json\r\n",
-                    r#"{"kind":"Status","items":null}"#,
+                    self.chance.of_these(&NO_LISTS),
                 ),
             ),
             _ => refuse(wire, "500 Internal Server Error"),

@@ -1,0 +1,53 @@
+//! A request, and whether it holds what belongs to the server that gets it, and nothing else.
+
+use super::redirect::NOWHERE;
+use crate::chance::Chance;
+use crate::support::peer::header;
+
+/// One request.
+pub(super) struct Asked<'a> {
+    pub(super) head: &'a str,
+    pub(super) path: &'a str,
+    /// Whether the server was asked that the configuration names.
+    pub(super) is_first: bool,
+}
+
+impl Asked<'_> {
+    /// Whether the request holds what belongs to this server, and nothing else.
+    pub(super) fn check(&self, key: &str) -> Result<(), String> {
+        let sent = header(self.head, "x-key");
+        let at = self.at();
+        if sent.as_deref() != self.is_first.then_some(key) {
+            return Err(format!("{at} was asked with the key {sent:?}"));
+        }
+        if let Some(login) = header(self.head, "authorization") {
+            return Err(format!(
+                "{at} was asked with {login:?}, which stood in a Location"
+            ));
+        }
+        if NOWHERE.contains(&self.path) {
+            return Err(format!("a redirect to {at} was followed"));
+        }
+        match header(self.head, "if-none-match") {
+            Some(tag) if tag.contains("bad") => Err(format!(
+                "{at} was asked with {tag}, the entity tag of what was no list"
+            )),
+            Some(tag) if !tag.ends_with(&format!("@{at}\"")) => Err(format!(
+                "{at} was asked with {tag}, an entity tag of elsewhere"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The server and the path: who an entity tag belongs to.
+    pub(super) fn at(&self) -> String {
+        let server = if self.is_first { "first" } else { "elsewhere" };
+        format!("{server}{}", self.path)
+    }
+
+    /// An entity tag that says where it belongs.
+    pub(super) fn tag(&self, name: &str, chance: &mut Chance) -> String {
+        let weak = chance.of_these(&["", "W/"]);
+        format!("{weak}\"{name}@{}\"", self.at())
+    }
+}
