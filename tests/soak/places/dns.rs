@@ -26,7 +26,7 @@ use self::reading::Read;
 use self::said::Said;
 use self::servers::First;
 use self::targets::Targets;
-pub(crate) use self::wanted::{Family, Servers, Type, Wanted};
+pub(crate) use self::wanted::{Carrier, Family, Servers, Type, Wanted};
 use super::{Kept, Later};
 use crate::chance::Chance;
 use crate::lists::Style;
@@ -118,7 +118,7 @@ impl Zone {
         if let Some(read) = state.read.as_ref().filter(|_| server == 0) {
             self.check_patience(asked, read);
         }
-        if alias.is_none() && asked.name != "web.test" {
+        if alias.is_none() && asked.name != self.wanted.name() {
             if state
                 .read
                 .as_ref()
@@ -133,9 +133,9 @@ impl Zone {
             return self.target(asked, state);
         }
         let is_second_try = !asked.edns
-            || asked.tcp && !self.wanted.over_tcp
+            || asked.tcp && !self.wanted.is_over_tcp()
             || server > 0
-            || asked.name != "web.test";
+            || asked.name != self.wanted.name();
         match state
             .questions
             .place(asked, is_second_try, self.wanted.kinds())
@@ -152,7 +152,7 @@ impl Zone {
             return Vec::new();
         };
         self.check_order(asked, server, read, &state.questions);
-        if Self::waits(asked, server, is_second_try, read) {
+        if self.waits(asked, server, is_second_try, read) {
             if server == 0 {
                 state.questions.note(asked, is_second_try, Told::Open);
             }
