@@ -161,16 +161,21 @@ impl Zone {
         let first = (server == 0).then(|| read.first.fails(asked, &mut read.chance));
         let said = match first.flatten() {
             Some(said) => said,
-            None => self.say(asked, read, is_known),
+            None => self.say(asked, server, read, is_known),
         };
         self.give_again(read);
         state.questions.note(asked, is_second_try, said.told);
         said.acts
     }
 
-    fn say(&self, asked: &Asked, read: &mut Read, is_known: bool) -> Said {
+    fn say(&self, asked: &Asked, server: usize, read: &mut Read, is_known: bool) -> Said {
         if let Some(said) = self.plays(asked, read, is_known) {
-            return said;
+            // The other server is asked for what fails here.
+            let has_other = server == 0 && self.wanted.servers == Servers::Two;
+            return match has_other && said.told == Told::Answered {
+                true => Said::again(said.acts),
+                false => said,
+            };
         }
         match self.wanted.kind {
             Type::A => self.addresses(asked, read),
