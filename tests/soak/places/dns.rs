@@ -119,18 +119,7 @@ impl Zone {
             self.check_patience(asked, read);
         }
         if alias.is_none() && asked.name != self.wanted.name() {
-            if state
-                .read
-                .as_ref()
-                .is_some_and(|read| server > 0 && read.first == First::Late)
-            {
-                return Vec::new();
-            }
-            let first = state.read.as_mut().filter(|_| server == 0);
-            if let Some(said) = first.and_then(|read| read.first.fails(asked, &mut read.chance)) {
-                return said.acts;
-            }
-            return self.target(asked, state);
+            return self.elsewhere(asked, server, state);
         }
         let is_second_try = !asked.edns
             || asked.tcp && !self.wanted.is_over_tcp()
@@ -166,6 +155,19 @@ impl Zone {
         self.give_again(read);
         state.questions.note(asked, is_second_try, said.told);
         said.acts
+    }
+
+    /// What one of the servers does about a question for another name, which is of a target most likely.
+    fn elsewhere(&self, asked: &Asked, server: usize, state: &mut State) -> Vec<Act> {
+        let said = match &mut state.read {
+            Some(read) if server == 0 => read.first.fails(asked, &mut read.chance),
+            Some(read) if read.first == First::Late => Some(Said::nothing()),
+            _ => None,
+        };
+        match said {
+            Some(said) => said.acts,
+            None => self.target(asked, state),
+        }
     }
 
     fn say(&self, asked: &Asked, server: usize, read: &mut Read, is_known: bool) -> Said {
