@@ -238,3 +238,21 @@ pub(crate) fn missing(tally: &Tally) -> Vec<String> {
         .map(|(group, kind)| format!("{group}: {kind}"))
         .collect()
 }
+
+/// What the log must have said.
+const LOGGED: [&str; 5] = [
+    ": leaves out ",
+    ": no longer leaves out ",
+    ": its source answers again, after ",
+    ": its source lists no endpoints now",
+    " endpoints again",
+];
+
+/// What the log has never said.
+pub(crate) fn unlogged(log: &str) -> Vec<&'static str> {
+    LOGGED
+        .iter()
+        .copied()
+        .filter(|words| !log.contains(words))
+        .collect()
+}

@@ -46,7 +46,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use crate::chance::Chance;
-use crate::places::dns::{Family, Servers, Type, Wanted};
+use crate::places::dns::{Carrier, Family, Servers, Type, Wanted};
 use crate::places::file::Writer;
 use crate::places::{Later, Renewal, dns, file, kubernetes, url};
 use crate::resources::Resources;
@@ -175,7 +175,9 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
         }
     }
     stage.close();
-    let missing = covered::missing(&stage.tally);
+    let mut missing = covered::missing(&stage.tally);
+    let unlogged = covered::unlogged(&stage.vigie.log.text());
+    missing.extend(unlogged.iter().map(|words| format!("log: {words}")));
     if length >= Duration::from_secs(covered::LENGTH) && !missing.is_empty() {
         stage.conclude(format!(
             "it proves nothing, for these never happened: {missing:?}"
@@ -214,7 +216,11 @@ fn set_up(later: &Later, seed: u64) -> SetUp {
         Living::new("url-b", vec![plain(3), plain(7)], &[2000, 4000]),
         Living::new("url-tls", vec![over_tls], &[0, 3000]),
         Living::new("dns-a", vec![name(10, of(Type::A))], &[0, 2000]),
-        Living::new("dns-tcp", vec![name(11, of(Type::A).over_tcp())], &[2000]),
+        Living::new(
+            "dns-tcp",
+            vec![name(11, of(Type::A).carrier(Carrier::Tcp))],
+            &[2000],
+        ),
         Living::new(
             "dns-ipv4",
             vec![name(
@@ -262,7 +268,11 @@ fn set_up(later: &Later, seed: u64) -> SetUp {
         ),
         Living::new(
             MOVES,
-            vec![plain(5), name(14, of(Type::A)), written(33, None)],
+            vec![
+                plain(5),
+                name(14, of(Type::A).carrier(Carrier::Consul)),
+                written(33, None),
+            ],
             &[0, 2000],
         ),
     ];

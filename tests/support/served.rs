@@ -92,14 +92,17 @@ impl Setup {
 
     /// Replaces a file at once, so that no reader meets half of it, by one that is not new.
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        write_at_rest(&self.path(".new"), content);
-        fs::rename(self.path(".new"), self.path(name)).unwrap();
+        // Another may write another one at the same time.
+        let new = self.path(&format!("{name}.new"));
+        write_at_rest(&new, content);
+        fs::rename(new, self.path(name)).unwrap();
     }
 
     /// The same with a file that is new.
     pub(crate) fn write_now(&self, name: &str, content: impl AsRef<[u8]>) {
-        fs::write(self.path(".new"), content).unwrap();
-        fs::rename(self.path(".new"), self.path(name)).unwrap();
+        let new = self.path(&format!("{name}.new"));
+        fs::write(&new, content).unwrap();
+        fs::rename(new, self.path(name)).unwrap();
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {

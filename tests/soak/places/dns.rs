@@ -26,7 +26,7 @@ use self::reading::Read;
 use self::said::Said;
 use self::servers::First;
 use self::targets::Targets;
-pub(crate) use self::wanted::{Family, Servers, Type, Wanted};
+pub(crate) use self::wanted::{Carrier, Family, Servers, Type, Wanted};
 use super::{Kept, Later};
 use crate::chance::Chance;
 use crate::lists::{DEFAULT_PORT, Style};
@@ -116,24 +116,13 @@ impl Zone {
         if let Some(read) = state.read.as_ref().filter(|_| server == 0) {
             self.check_patience(asked, read);
         }
-        if alias.is_none() && asked.name != "web.test" {
-            if state
-                .read
-                .as_ref()
-                .is_some_and(|read| server > 0 && read.first == First::Late)
-            {
-                return Vec::new();
-            }
-            let first = state.read.as_mut().filter(|_| server == 0);
-            if let Some(said) = first.and_then(|read| read.first.fails(asked, &mut read.chance)) {
-                return said.acts;
-            }
-            return self.target(asked, state);
+        if alias.is_none() && asked.name != self.wanted.name() {
+            return self.elsewhere(asked, server, state);
         }
         let is_second_try = !asked.edns
-            || asked.tcp && !self.wanted.over_tcp
+            || asked.tcp && !self.wanted.is_over_tcp()
             || server > 0
-            || asked.name != "web.test";
+            || asked.name != self.wanted.name();
         match state
             .questions
             .place(asked, is_second_try, self.wanted.kinds())
@@ -150,7 +139,7 @@ impl Zone {
             return Vec::new();
         };
         self.check_order(asked, server, read, &state.questions);
-        if Self::waits(asked, server, is_second_try, read) {
+        if self.waits(asked, server, is_second_try, read) {
             if server == 0 {
                 state.questions.note(asked, is_second_try, Told::Open);
             }
@@ -159,16 +148,34 @@ impl Zone {
         let first = (server == 0).then(|| read.first.fails(asked, &mut read.chance));
         let said = match first.flatten() {
             Some(said) => said,
-            None => self.say(asked, read, is_known),
+            None => self.say(asked, server, read, is_known),
         };
         self.give_again(read);
         state.questions.note(asked, is_second_try, said.told);
         said.acts
     }
 
-    fn say(&self, asked: &Asked, read: &mut Read, is_known: bool) -> Said {
+    /// What one of the servers does about a question for another name, which is of a target most likely.
+    fn elsewhere(&self, asked: &Asked, server: usize, state: &mut State) -> Vec<Act> {
+        let said = match &mut state.read {
+            Some(read) if server == 0 => read.first.fails(asked, &mut read.chance),
+            Some(read) if read.first == First::Late => Some(Said::nothing()),
+            _ => None,
+        };
+        match said {
+            Some(said) => said.acts,
+            None => self.target(asked, state),
+        }
+    }
+
+    fn say(&self, asked: &Asked, server: usize, read: &mut Read, is_known: bool) -> Said {
         if let Some(said) = self.plays(asked, read, is_known) {
-            return said;
+            // The other server is asked for what fails here.
+            let has_other = server == 0 && self.wanted.servers == Servers::Two;
+            return match has_other && said.told == Told::Answered {
+                true => Said::again(said.acts),
+                false => said,
+            };
         }
         match self.wanted.kind {
             Type::A => self.addresses(asked, read),

@@ -79,11 +79,11 @@ impl Writer {
         let shared = stage.clone();
         let name = self.place.name.clone();
         stage.run(&name, move || {
-            shared.pause(self.chance.ms(50..800));
+            shared.pause(self.chance.ms(50..500));
             match self.mount.is_some() {
                 true if self.chance.one_in(6) => self.hang(&shared),
                 true => self.replace(&shared),
-                false if self.chance.one_in(16) => self.replace_often(&shared),
+                false if self.chance.one_in(12) => self.replace_often(&shared),
                 false if self.chance.one_in(4) => self.fail(&shared),
                 false if self.chance.one_in(3) => self.write_in_place(&shared),
                 false => self.replace(&shared),

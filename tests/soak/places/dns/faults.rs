@@ -91,7 +91,7 @@ const OF_TXT: [Fault; 7] = [
 /// Those that a name can have.
 pub(super) fn of(wanted: &Wanted) -> &'static [Fault] {
     match wanted.kind {
-        Type::A if wanted.over_tcp => &OVER_TCP,
+        Type::A if wanted.is_over_tcp() => &OVER_TCP,
         Type::A if wanted.family == Family::Any => &OF_BOTH,
         Type::A => &OF_ALL,
         Type::Srv => &OF_SRV,

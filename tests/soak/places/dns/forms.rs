@@ -61,8 +61,8 @@ pub(super) fn choose(wanted: &Wanted, chance: &mut Chance) -> Form {
 pub(super) const MOST_ALIASES: usize = 16;
 
 /// CNAME records in a row, to `c1.test` and so on.
-pub(super) fn chain(count: usize) -> Vec<String> {
-    let mut chain = vec!["web.test CNAME c1.test".to_owned()];
+pub(super) fn chain(name: &str, count: usize) -> Vec<String> {
+    let mut chain = vec![format!("{name} CNAME c1.test")];
     chain.extend((1..count).map(|at| format!("c{at}.test CNAME c{}.test", at + 1)));
     chain
 }
@@ -81,7 +81,7 @@ pub(super) fn alias_version(name: &str) -> Option<u64> {
 impl Zone {
     /// Says what there is of a kind, each as its data, in the form of the read.
     pub(super) fn give(&self, asked: &Asked, read: &mut Read, data: &[String]) -> Said {
-        if read.form == Form::OpenAlias && asked.name == "web.test" {
+        if read.form == Form::OpenAlias && asked.name == self.wanted.name() {
             return Said::again(open_alias(asked, read).send());
         }
         if read.form == Form::NoEdns && asked.edns {
@@ -108,7 +108,7 @@ impl Zone {
         let owner = match read.form {
             Form::Alias => {
                 let count = read.chance.of_these(&[1, 2, MOST_ALIASES]);
-                aliases = chain(count);
+                aliases = chain(&asked.name, count);
                 format!("c{count}.test")
             }
             Form::Capitals => asked.name.to_uppercase(),
@@ -121,8 +121,8 @@ impl Zone {
             .collect();
         if read.form == Form::Others {
             records.push(format!("other.test {kind} {}", decoy(kind)));
-            records.push(format!("below.web.test {kind} {}", decoy(kind)));
-            records.push("web.test MX x".into());
+            records.push(format!("below.{} {kind} {}", asked.name, decoy(kind)));
+            records.push(format!("{} MX x", asked.name));
         }
         read.chance.shuffle(&mut records);
         // What is said twice is one record.
@@ -161,7 +161,7 @@ impl Zone {
 
 /// Perhaps with the zone of another name, which says nothing of this one.
 fn open_alias(asked: &Asked, read: &mut Read) -> Reply {
-    let reply = asked.answer(&[&format!("web.test CNAME {}", alias(read.version))]);
+    let reply = asked.answer(&[&format!("{} CNAME {}", asked.name, alias(read.version))]);
     match read.chance.one_in(2) {
         true => reply.authority(&["elsewhere SOA x"]),
         false => reply,

@@ -78,6 +78,7 @@ impl Zone {
         let of = |owner: &str| format!("{owner} {kind} {}", decoy(kind));
         let good = || asked.answer(&[&of(&asked.name)]);
         let name = encode(&asked.name);
+        let alias = |target: &str| format!("{} CNAME {target}", asked.name);
         Said::answered(&match way {
             Way::FewerRecords => counting(good(), 3),
             Way::MoreRecords => counting(asked.answer(&[&of(&asked.name), &of("other.test")]), 1),
@@ -97,22 +98,29 @@ impl Zone {
             }
             Way::NoNameWithRecords => good().code(NXDOMAIN),
             Way::TwoAliases => asked.answer(&[
-                "web.test CNAME a.test",
-                "web.test CNAME b.test",
+                &alias("a.test"),
+                &alias("b.test"),
                 &of("a.test"),
                 &of("b.test"),
             ]),
-            Way::AliasLoop => asked.answer(&["web.test CNAME a.test", "a.test CNAME web.test"]),
+            Way::AliasLoop => {
+                asked.answer(&[&alias("a.test"), &format!("a.test CNAME {}", asked.name)])
+            }
             // The name at its end stands for the first one in turn.
-            Way::OpenLoop => asked.answer(&["web.test CNAME loop.test"]),
+            Way::OpenLoop => asked.answer(&[&alias("loop.test")]),
             Way::LongChain => {
-                let mut chain = chain(MOST_ALIASES + 1);
+                let mut chain = chain(&asked.name, MOST_ALIASES + 1);
                 chain.push(of(&format!("c{}.test", MOST_ALIASES + 1)));
                 let chain: Vec<&str> = chain.iter().map(String::as_str).collect();
                 asked.answer(&chain)
             }
-            Way::OnlyOthers => asked.answer(&[&of("other.test"), &of("below.web.test")]),
-            Way::OtherKinds => asked.answer(&["web.test MX x", "web.test NS ns.test"]),
+            Way::OnlyOthers => {
+                asked.answer(&[&of("other.test"), &of(&format!("below.{}", asked.name))])
+            }
+            Way::OtherKinds => asked.answer(&[
+                &format!("{} MX x", asked.name),
+                &format!("{} NS ns.test", asked.name),
+            ]),
             Way::OtherClass => {
                 let mut bytes = record(&name, number(kind), &[10, 9, 9, 9]);
                 bytes[name.len() + 3] = 3;
@@ -142,7 +150,11 @@ impl Zone {
         let bytes = good.bytes();
         let framed = [&[0, bytes.len() as u8], &bytes[..]].concat();
         // Where nothing but TCP is spoken, an error is no more than that.
-        let ways = if self.wanted.over_tcp { 0..5 } else { 0..6 };
+        let ways = if self.wanted.is_over_tcp() {
+            0..5
+        } else {
+            0..6
+        };
         Said::acts(match read.chance.number(ways) {
             0 => vec![Act::Raw(framed[..framed.len() - 1].to_vec()), Act::Close],
             1 => vec![Act::Raw(vec![0]), Act::Close],

@@ -47,7 +47,7 @@ impl Zone {
         if asked.tcp {
             return;
         }
-        if self.wanted.over_tcp {
+        if self.wanted.is_over_tcp() && asked.name == self.wanted.name() {
             self.stage()
                 .fail(format!("{name}: asked for {asked} over UDP"));
         }

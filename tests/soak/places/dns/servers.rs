@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::questions::Questions;
 use super::said::Said;
-use super::{Family, Read, Servers, Type, Zone};
+use super::{Carrier, Family, Read, Servers, Type, Zone};
 use crate::chance::Chance;
 use crate::support::dns::{Act, Asked, DnsServer, FORMERR, NOTIMP, REFUSED, SERVFAIL};
 
@@ -82,17 +82,28 @@ pub(super) fn start(zone: Zone) -> String {
         Family::Ipv4 => "ipv4",
         Family::Ipv6 => "ipv6",
     };
-    let protocol = if wanted.over_tcp { "tcp" } else { "udp" };
+    let protocol = match wanted.carrier {
+        Carrier::Udp => ", protocol: udp",
+        Carrier::Tcp => ", protocol: tcp",
+        Carrier::Consul => "",
+    };
+    let name = wanted.name();
     format!(
-        "{{name: web.test, type: {kind}, family: {family}, protocol: {protocol}, servers: [{}], timeout: 2500ms}}",
+        "{{name: {name}, type: {kind}, family: {family}{protocol}, servers: [{}], timeout: 2500ms}}",
         servers.join(", ")
     )
 }
 
 impl Zone {
     /// Whether a server does not answer a question for the name yet, or at all, while the first one is late.
-    pub(super) fn waits(asked: &Asked, server: usize, is_second_try: bool, read: &Read) -> bool {
-        let is_first_try = asked.name == "web.test" && !is_second_try;
+    pub(super) fn waits(
+        &self,
+        asked: &Asked,
+        server: usize,
+        is_second_try: bool,
+        read: &Read,
+    ) -> bool {
+        let is_first_try = asked.name == self.wanted.name() && !is_second_try;
         read.first == First::Late && (server > 0 || is_first_try && read.arrived.elapsed() < LATE)
     }
 
@@ -124,7 +135,8 @@ impl Zone {
         let is_well = read.fault.is_none() && read.first == First::Good;
         let now = Instant::now();
         let slack = self.stage().truth.slack(read.arrived, now);
-        let is_sure = asked.name == "web.test" && self.stage().truth.is_calm(read.arrived, now);
+        let is_sure =
+            asked.name == self.wanted.name() && self.stage().truth.is_calm(read.arrived, now);
         if server == 0 || !is_sure {
             return;
         }

@@ -115,7 +115,10 @@ impl Zone {
             .find(|known| Some(known.version) == version);
         let Some(targets) = known else {
             return match &*asked.name {
-                "loop.test" => asked.answer(&["loop.test CNAME web.test"]).send(),
+                "loop.test" => {
+                    let end = self.wanted.name();
+                    asked.answer(&[&format!("loop.test CNAME {end}")]).send()
+                }
                 _ => asked.error(NXDOMAIN),
             };
         };

@@ -20,6 +20,15 @@ pub(crate) enum Servers {
     SecondAlone,
 }
 
+/// How questions for the name are carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    Udp,
+    Tcp,
+    /// Over TCP, because its name is under `.consul`.
+    Consul,
+}
+
 /// The addresses that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
@@ -32,7 +41,7 @@ pub(crate) enum Family {
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
     pub(super) kind: Type,
-    pub(super) over_tcp: bool,
+    pub(super) carrier: Carrier,
     pub(super) family: Family,
     pub(super) servers: Servers,
 }
@@ -42,17 +51,14 @@ impl Wanted {
     pub(crate) fn of(kind: Type) -> Self {
         Self {
             kind,
-            over_tcp: false,
+            carrier: Carrier::Udp,
             family: Family::Any,
             servers: Servers::One,
         }
     }
 
-    pub(crate) fn over_tcp(self) -> Self {
-        Self {
-            over_tcp: true,
-            ..self
-        }
+    pub(crate) fn carrier(self, carrier: Carrier) -> Self {
+        Self { carrier, ..self }
     }
 
     pub(crate) fn family(self, family: Family) -> Self {
@@ -61,6 +67,17 @@ impl Wanted {
 
     pub(crate) fn servers(self, servers: Servers) -> Self {
         Self { servers, ..self }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self.carrier {
+            Carrier::Udp | Carrier::Tcp => "web.test",
+            Carrier::Consul => "web.consul",
+        }
+    }
+
+    pub(super) fn is_over_tcp(&self) -> bool {
+        self.carrier != Carrier::Udp
     }
 
     /// How many questions for the name make a read.

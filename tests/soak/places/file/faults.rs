@@ -23,12 +23,13 @@ pub(super) enum Fault {
     NotUtf8,
 }
 
-const FAULTS: [Fault; 8] = [
+const FAULTS: [Fault; 9] = [
     Fault::Missing,
     Fault::ZeroBytes,
     Fault::Folder,
     Fault::Fifo,
     Fault::TooLarge,
+    Fault::JustTooLarge,
     Fault::JustTooLarge,
     Fault::BadLine,
     Fault::NotUtf8,
