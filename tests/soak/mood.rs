@@ -22,11 +22,16 @@ enum Mood<F> {
 }
 
 impl<F: Copy> Moods<F> {
-    pub(crate) fn new(faults: &'static [F], chance: Chance) -> Self {
+    /// Those of the place of a number. Places with the same faults begin with different ones, so that together they have
+    /// soon played all.
+    pub(crate) fn new(faults: &'static [F], seed: u64, number: u8) -> Self {
+        let mut deck = faults.to_vec();
+        Chance::of(seed, "the first faults").shuffle(&mut deck);
+        deck.rotate_left(3 * usize::from(number) % faults.len());
         Self {
             faults,
-            deck: Vec::new(),
-            chance,
+            deck,
+            chance: Chance::of(seed, &format!("moods of place {number}")),
             until: Instant::now(),
             present: Mood::Good,
         }

@@ -76,10 +76,7 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8, wanted: Wanted) -> Kep
         },
         wanted,
         state: Mutex::new(State {
-            moods: Moods::new(
-                faults::of(&wanted),
-                Chance::of(seed, &format!("moods of {name}")),
-            ),
+            moods: Moods::new(faults::of(&wanted), seed, number),
             chance: Chance::of(seed, &name),
             read: None,
             questions: Questions::default(),

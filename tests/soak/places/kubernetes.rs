@@ -81,7 +81,7 @@ pub(crate) fn start(stage: &Later, seed: u64) -> (Vec<Kept>, Renewal, String) {
             ports,
             turns: Arc::default(),
             state: Mutex::new(State {
-                moods: Moods::new(&FAULTS, Chance::of(seed, &format!("moods of {name}"))),
+                moods: Moods::new(&FAULTS, seed, number),
                 chance: Chance::of(seed, &name),
                 read: None,
                 forgotten: None,

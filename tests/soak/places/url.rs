@@ -101,7 +101,7 @@ fn start_with(stage: &Later, seed: u64, number: u8, signed: Option<&Signed>) -> 
         },
         turns: Arc::default(),
         state: Mutex::new(State {
-            moods: Moods::new(faults, Chance::of(seed, &format!("moods of {name}"))),
+            moods: Moods::new(faults, seed, number),
             chance: chance.clone(),
             last: None,
             is_shut: false,
