@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use crate::scene::MOVES;
 use crate::stage::Stage;
 use crate::support::wait_until;
-use crate::{MOVES, behind, honest};
+use crate::{behind, honest};
 
 /// Connections that are kept to peers, and what else comes and goes; more would be a leak.
 const SPARE_FILES: usize = 48;
