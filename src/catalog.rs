@@ -16,7 +16,8 @@ use crate::yaml::Diagnostic;
 /// The services of one configuration. It never changes; a reload makes another.
 #[derive(Default)]
 pub struct Catalog {
-    services: HashMap<Box<str>, Service>,
+    /// Each on its own, so that whoever waits for one holds none of the others.
+    services: HashMap<Box<str>, Arc<Service>>,
     common: Common,
     warnings: Vec<Diagnostic>,
 }
@@ -44,9 +45,9 @@ impl Catalog {
         let (mut built, mut errors) = (HashMap::with_capacity(services.len()), Vec::new());
         for settings in services {
             let name = settings.name.clone();
-            let old = old.and_then(|old| old.get(&name));
+            let old = old.and_then(|old| old.get(&name)).map(Arc::as_ref);
             match Service::build(settings, old, &mut common) {
-                Ok(service) => drop(built.insert(name, service)),
+                Ok(service) => drop(built.insert(name, Arc::new(service))),
                 Err(wrong) => errors.extend(wrong),
             }
         }
@@ -62,7 +63,7 @@ impl Catalog {
     }
 
     /// The service of that name.
-    pub fn get(&self, name: &str) -> Option<&Service> {
+    pub fn get(&self, name: &str) -> Option<&Arc<Service>> {
         self.services.get(name)
     }
 
@@ -87,7 +88,7 @@ impl Catalog {
 
     /// All services, by name.
     pub fn sorted(&self) -> Vec<&Service> {
-        let mut services: Vec<_> = self.services.values().collect();
+        let mut services: Vec<&Service> = self.services.values().map(Arc::as_ref).collect();
         services.sort_unstable_by_key(|service| service.name());
         services
     }
@@ -134,7 +135,7 @@ impl Current {
         self.0.load()
     }
 
-    /// The present catalog, to hold on to while a read is waited for.
+    /// The present catalog, to hold on to. While a read is waited for, hold on to its service alone.
     pub fn snapshot(&self) -> Arc<Catalog> {
         self.0.load_full()
     }

@@ -149,7 +149,7 @@ impl Reloading {
         self.warn_of_restart(&config);
         // Off this thread too, since comparing and dropping many services takes long for those who wait
         // for their answers. It hangs on nothing, so it has no time-out: what is begun is done.
-        let swapped = blocking::run(move || current.replace(catalog)).await;
+        let swapped = blocking::compute(move || current.replace(catalog)).await;
         swapped.map_err(|stuck| self.stuck(&stuck))
     }
 

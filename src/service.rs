@@ -167,7 +167,7 @@ impl Service {
             durations.observe(kind, now.saturating_duration_since(begin));
             reads.add(outcome.as_ref().ok().map(|listing| listing.endpoints));
             let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-            history.tell(&name, kind, &outcome, now);
+            history.tell(&name, kind, &outcome, (begin, now));
             outcome.map(|listing| history.share(listing))
         }
     }

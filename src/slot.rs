@@ -82,11 +82,14 @@ struct LastGood<T> {
     read_at: Instant,
 }
 
+/// Where the last good list of a source is, through all reloads that leave the source as it is.
+type Memory<T> = Arc<Mutex<Option<LastGood<T>>>>;
+
 /// The memory of one service.
 #[derive(Debug)]
 pub struct Slot<T, E> {
     policy: Policy,
-    last_good: Arc<Mutex<Option<LastGood<T>>>>,
+    last_good: Option<Memory<T>>,
     state: Mutex<State<T, E>>,
 }
 
@@ -112,22 +115,22 @@ where
 {
     /// A slot without any list.
     pub fn new(policy: Policy) -> Self {
-        Self::sharing(policy, Arc::default())
+        Self::with(policy, Memory::default())
     }
 
     /// A slot without a fresh list. The last good one of `old` may stand in, and so may what its read under way gives:
-    /// whoever has got that list is not given an older one afterwards.
+    /// whoever has got that list is not given an older one afterwards. Of a slot where none may stand in, it is the list
+    /// that is kept for its ttl.
     pub fn after(policy: Policy, old: &Self) -> Self {
-        if policy.max_stale.is_zero() {
-            return Self::new(policy);
-        }
-        Self::sharing(policy, old.last_good.clone())
+        let kept = || old.state().fresh.clone().map(|(list, _)| list);
+        let memory = || Arc::new(Mutex::new(kept()));
+        Self::with(policy, old.last_good.clone().unwrap_or_else(memory))
     }
 
-    fn sharing(policy: Policy, last_good: Arc<Mutex<Option<LastGood<T>>>>) -> Self {
+    fn with(policy: Policy, memory: Memory<T>) -> Self {
         Self {
             policy,
-            last_good,
+            last_good: (!policy.max_stale.is_zero()).then_some(memory),
             state: Mutex::new(State {
                 fresh: None,
                 flight: None,
@@ -181,7 +184,7 @@ where
 
     /// The last good list, if it may stand in now.
     fn stand_in(&self, now: Instant, part: Part, reason: Option<&E>) -> Option<Given<T, E>> {
-        let given = self.last_good().as_ref()?.given(now, part);
+        let given = self.last_good()?.as_ref()?.given(now, part);
         let past_ttl = given.age.saturating_sub(self.policy.ttl);
         let stale = Some(Stale {
             past_ttl,
@@ -234,17 +237,13 @@ where
         let mut state = self.state();
         state.flight = None;
         match &outcome {
-            // A list that could never be served again is not worth its memory.
-            Ok(_) if self.policy.ttl.is_zero() && self.policy.max_stale.is_zero() => {}
             Ok(good) => {
-                state.fresh = Some((good.clone(), now + self.policy.ttl));
-                self.keep(begun, Some(good));
+                // A list that could never be served again is not worth its memory.
+                state.fresh =
+                    (!self.policy.ttl.is_zero()).then(|| (good.clone(), now + self.policy.ttl));
+                self.keep(good);
             }
-            Err(_) if self.policy.max_stale.is_zero() => {
-                state.fresh = None;
-                self.keep(begun, None);
-            }
-            Err(_) => {}
+            Err(_) => state.fresh = None,
         }
         drop(state);
         // The first outcome stands; a flight lands once.
@@ -252,18 +251,20 @@ where
         flight.ended.notify(WOKEN_AT_ONCE);
     }
 
-    /// Keeps a list, or none, in the place of one whose read did not begin later: a slot after this one may have read.
-    fn keep(&self, begun: Instant, good: Option<&LastGood<T>>) {
-        let mut last_good = self.last_good();
-        if last_good.as_ref().is_none_or(|last| last.begun <= begun) {
-            *last_good = good.cloned();
+    /// Keeps a list in the place of one whose read did not begin later: a slot after this one may have read.
+    fn keep(&self, good: &LastGood<T>) {
+        if let Some(mut last_good) = self.last_good()
+            && last_good
+                .as_ref()
+                .is_none_or(|last| last.begun <= good.begun)
+        {
+            *last_good = Some(good.clone());
         }
     }
 
-    fn last_good(&self) -> MutexGuard<'_, Option<LastGood<T>>> {
-        self.last_good
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn last_good(&self) -> Option<MutexGuard<'_, Option<LastGood<T>>>> {
+        let memory = self.last_good.as_ref()?;
+        Some(memory.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn state(&self) -> MutexGuard<'_, State<T, E>> {

@@ -354,7 +354,7 @@ fn what_a_read_from_before_a_reload_gives_after_it_may_stand_in_and_is_not_fresh
 #[test]
 fn a_read_that_began_before_another_does_not_take_the_place_of_its_list() {
     for late in [Ok("b"), Err("down")] {
-        let old = Lab::new(SECOND, NEVER);
+        let old = Lab::new(SECOND, 10 * SECOND);
         let before = old.ask();
         old.advance(SECOND);
         let lab = old.next(SECOND, 10 * SECOND);
@@ -391,6 +391,20 @@ fn a_list_kept_while_nothing_could_stand_in_is_handed_over_all_the_same() {
     let asked = lab.ask();
     lab.end(Err("down"));
     assert_eq!(lab.answer(asked), stale("a", NEVER, NEVER, Some("down")));
+}
+
+#[test]
+fn a_read_from_before_a_reload_that_fails_after_it_takes_no_list_away() {
+    let old = Lab::new(SECOND, NEVER);
+    old.read("a");
+    old.advance(SECOND);
+    let before = old.ask();
+    let lab = old.next(SECOND, 10 * SECOND);
+    old.end(Err("down"));
+    assert_eq!(old.answer(before), Err("down"));
+    let asked = lab.ask();
+    lab.end(Err("down"));
+    assert_eq!(lab.answer(asked), stale("a", SECOND, NEVER, Some("down")));
 }
 
 #[test]

@@ -128,7 +128,7 @@ impl Request {
 
 /// The list of a service, fresh or standing in.
 async fn list(name: &str, named: bool, shared: &Shared) -> Result<Listed, Refusal> {
-    let catalog = shared.catalog.snapshot();
+    let service = shared.catalog.load().get(name).cloned();
     let missing = || {
         if named {
             Refusal::NoSuchService(shorten(name, LONGEST_NAME).into())
@@ -136,7 +136,7 @@ async fn list(name: &str, named: bool, shared: &Shared) -> Result<Listed, Refusa
             Refusal::NoDefault
         }
     };
-    let service = catalog.get(name).ok_or_else(missing)?;
+    let service = service.ok_or_else(missing)?;
     let answer = service.get(&shared.runtime, &shared.durations).await;
     answer.map_err(Refusal::Source)
 }

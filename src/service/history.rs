@@ -20,6 +20,8 @@ pub(super) struct History {
     pub(super) last_good: Option<(usize, SystemTime)>,
     /// The last list, as long as anyone holds it.
     last: Weak<Listing>,
+    /// When the last read began that is told of.
+    begun: Option<Instant>,
 }
 
 impl History {
@@ -33,14 +35,18 @@ impl History {
         listing
     }
 
-    /// Logs what has changed with a read.
+    /// Logs what has changed with a read. One that ends after a later one, which a reload began, changes nothing.
     pub(super) fn tell(
         &mut self,
         name: &str,
         kind: &str,
         outcome: &Result<Listing, Failure>,
-        now: Instant,
+        (begun, now): (Instant, Instant),
     ) {
+        if self.begun.is_some_and(|last| begun < last) {
+            return;
+        }
+        self.begun = Some(begun);
         match outcome {
             Err(failure) if self.failing_since.is_none() => {
                 self.failing_since = Some(now);
