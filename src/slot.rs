@@ -5,7 +5,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use event_listener::Event;
@@ -15,6 +15,10 @@ use crate::clock::Clock;
 
 /// While a last good list may stand in, a request waits this long for the read (RFC 8767, section 5).
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// So many reads of a source may be under way at once: one, and beside a reload one from before it. After more reloads
+/// than that meanwhile, requests wait for the last of them, so that a source that hangs is not read once a reload.
+const MOST_READS: usize = 2;
 
 /// So many of those who wait for a read are woken when it ends; each of them wakes another.
 const WOKEN_AT_ONCE: usize = 16;
@@ -85,11 +89,15 @@ struct LastGood<T> {
 /// Where the last good list of a source is, through all reloads that leave the source as it is.
 type Memory<T> = Arc<Mutex<Option<LastGood<T>>>>;
 
+/// The reads of a source that are under way, through all reloads that leave the source as it is, the last one last.
+type UnderWay<T, E> = Arc<Mutex<Vec<Weak<Flight<T, E>>>>>;
+
 /// The memory of one service.
 #[derive(Debug)]
 pub struct Slot<T, E> {
     policy: Policy,
     last_good: Option<Memory<T>>,
+    under_way: UnderWay<T, E>,
     state: Mutex<State<T, E>>,
 }
 
@@ -115,7 +123,7 @@ where
 {
     /// A slot without any list.
     pub fn new(policy: Policy) -> Self {
-        Self::with(policy, Memory::default())
+        Self::with(policy, Memory::default(), UnderWay::default())
     }
 
     /// A slot without a fresh list. The last good one of `old` may stand in, and so may what its read under way gives:
@@ -124,12 +132,14 @@ where
     pub fn after(policy: Policy, old: &Self) -> Self {
         let kept = || old.state().fresh.clone().map(|(list, _)| list);
         let memory = || Arc::new(Mutex::new(kept()));
-        Self::with(policy, old.last_good.clone().unwrap_or_else(memory))
+        let memory = old.last_good.clone().unwrap_or_else(memory);
+        Self::with(policy, memory, old.under_way.clone())
     }
 
-    fn with(policy: Policy, memory: Memory<T>) -> Self {
+    fn with(policy: Policy, memory: Memory<T>, under_way: UnderWay<T, E>) -> Self {
         Self {
             policy,
+            under_way,
             last_good: (!policy.max_stale.is_zero()).then_some(memory),
             state: Mutex::new(State {
                 fresh: None,
@@ -166,7 +176,7 @@ where
                 let _ = flight.landed().await;
             };
             landed.or(patience).await;
-            if flight.outcome.get().is_none()
+            if flight.is_under_way()
                 && let Some(stale) = self.stand_in(runtime.clock.now(), part, None)
             {
                 return Ok(stale);
@@ -193,7 +203,7 @@ where
         (past_ttl < self.policy.max_stale).then_some(Given { stale, ..given })
     }
 
-    /// The read under way, or a new one, and which of the two it is.
+    /// A read under way, or a new one, and which of the two it is.
     fn join<R>(
         self: &Arc<Self>,
         runtime: &Runtime,
@@ -208,14 +218,20 @@ where
             if let Some(flight) = &state.flight {
                 return (flight.clone(), Part::Joined);
             }
-            state
-                .flight
-                .insert(Arc::new(Flight {
-                    begun,
-                    outcome: OnceLock::new(),
-                    ended: Event::new(),
-                }))
-                .clone()
+            let mut under_way = self.under_way();
+            under_way.retain(|flight| flight.upgrade().is_some_and(|flight| flight.is_under_way()));
+            if under_way.len() >= MOST_READS
+                && let Some(last) = under_way.last().and_then(Weak::upgrade)
+            {
+                return (last, Part::Joined);
+            }
+            let flight = Arc::new(Flight {
+                begun,
+                outcome: OnceLock::new(),
+                ended: Event::new(),
+            });
+            under_way.push(Arc::downgrade(&flight));
+            state.flight.insert(flight).clone()
         };
         let (slot, clock, read, landing) =
             (self.clone(), runtime.clock.clone(), read(), flight.clone());
@@ -267,6 +283,12 @@ where
         Some(memory.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn under_way(&self) -> MutexGuard<'_, Vec<Weak<Flight<T, E>>>> {
+        self.under_way
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn state(&self) -> MutexGuard<'_, State<T, E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -284,6 +306,10 @@ impl<T: Clone> LastGood<T> {
 }
 
 impl<T, E> Flight<T, E> {
+    fn is_under_way(&self) -> bool {
+        self.outcome.get().is_none()
+    }
+
     async fn landed(&self) -> Result<&LastGood<T>, &E> {
         loop {
             let ended = self.ended.listen();

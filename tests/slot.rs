@@ -369,6 +369,26 @@ fn a_read_that_began_before_another_does_not_take_the_place_of_its_list() {
 }
 
 #[test]
+fn however_many_reloads_there_are_two_reads_are_under_way_at_once() {
+    let first = Lab::new(SECOND, NEVER);
+    let of_first = first.ask();
+    let second = first.next(SECOND, NEVER);
+    let of_second = second.ask();
+    let last = second.next(SECOND, NEVER).next(SECOND, NEVER);
+    let joined = last.ask();
+    last.nothing_is_read();
+    second.end(Ok("b"));
+    assert_eq!(second.answer(of_second), given("b", Part::Began));
+    last.settle();
+    assert_eq!(last.answer(joined), given("b", Part::Joined));
+    // It is kept where it was read alone.
+    last.read("c");
+    first.end(Ok("a"));
+    assert_eq!(first.answer(of_first), given("a", Part::Began));
+    assert_eq!(last.answer_now(), kept("c", NEVER));
+}
+
+#[test]
 fn a_policy_that_lets_nothing_stand_in_takes_nothing_over() {
     let old = Lab::new(5 * SECOND, 10 * SECOND);
     old.read("a");
