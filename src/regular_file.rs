@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::OFlags;
 
@@ -60,15 +60,15 @@ impl Unreadable {
 /// A file is taken for whole when nobody has written to it for so long: who writes in several steps, or
 /// in one that takes a while, is not seen by comparing what the file was before and after.
 const REST: Duration = Duration::from_millis(100);
-/// The same for a file that seems to have been put in its place by a rename.
-const MOMENT: Duration = Duration::from_millis(30);
 /// That is waited for so long in all.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// What file systems that keep times in whole seconds leave out of a time.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// The bytes of a file, at most `largest` of them, as they are now: whoever asks says that it is
 /// written.
 pub fn read(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
-    read_whole(path, largest, |_, _| None)
+    read_whole(path, largest, |_| None)
 }
 
 /// The bytes of a file, at most `largest` of them. One that somebody may be writing to at the moment
@@ -77,62 +77,40 @@ pub fn read_at_rest(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
     read_whole(path, largest, rest_of)
 }
 
-/// How long a file must be left alone before it is read, if it must; and whether it is looked at for the first time.
-type Rest = fn(&Metadata, bool) -> Option<Duration>;
+/// How long a file must be left alone before it is read, if it must.
+type Rest = fn(&Metadata) -> Option<Duration>;
 
 fn read_whole(path: &Path, largest: u64, rest: Rest) -> Result<Vec<u8>, Unreadable> {
-    let (mut seen, mut waited) = (None, Duration::ZERO);
-    while waited < PATIENCE {
-        match look(path, largest, rest, seen)? {
-            Look::Whole(bytes) => return Ok(bytes),
-            Look::Written { file, rest } => {
-                seen = Some(file);
-                waited += rest;
-                // On a thread that may block.
-                thread::sleep(rest);
-            }
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if let Some(bytes) = look(path, largest, rest)? {
+            return Ok(bytes);
         }
     }
     Err(Unreadable::Restless)
 }
 
-/// What a look at a file gives.
-enum Look {
-    Whole(Vec<u8>),
-    /// Somebody writes to it; it may be at rest after this time.
-    Written {
-        file: u64,
-        rest: Duration,
-    },
-}
-
-/// Reads what is there now. When another file than the one `seen` before is in the place, a rename put
-/// it there, most likely, and it is taken for whole if nobody writes to it for a moment.
-fn look(path: &Path, largest: u64, rest: Rest, seen: Option<u64>) -> Result<Look, Unreadable> {
+/// Reads the file that is there now, when it is at rest; `None` if somebody wrote to it meanwhile. What is put in its
+/// place meanwhile is another file, and changes nothing about this one.
+fn look(path: &Path, largest: u64, rest: Rest) -> Result<Option<Vec<u8>>, Unreadable> {
     // Opening a device can do things to it, so look first; what is opened is looked at again.
     regular(&fs::metadata(path).map_err(Unreadable::Open)?)?;
     let mut file = open(path).map_err(Unreadable::Open)?;
     let before = file.metadata().map_err(Unreadable::Read)?;
     regular(&before)?;
-    let renamed = seen.is_some_and(|seen| seen != before.ino());
-    if let Some(rest) = rest(&before, seen.is_none()).filter(|_| !renamed) {
-        return Ok(Look::Written {
-            file: before.ino(),
-            rest,
-        });
+    let is_changed = |file: &File| {
+        let now = file.metadata().map_err(Unreadable::Read)?;
+        Ok(is_written(&before, &now))
+    };
+    if let Some(rest) = rest(&before) {
+        // On a thread that may block.
+        thread::sleep(rest);
+        if is_changed(&file)? {
+            return Ok(None);
+        }
     }
     let bytes = read_bounded(&mut file, before.len(), largest)?;
-    if renamed {
-        thread::sleep(MOMENT);
-    }
-    let after = file.metadata().map_err(Unreadable::Read)?;
-    Ok(match version(&before) == version(&after) {
-        true => Look::Whole(bytes),
-        false => Look::Written {
-            file: before.ino(),
-            rest: REST,
-        },
-    })
+    Ok((!is_changed(&file)?).then_some(bytes))
 }
 
 fn read_bounded(file: &mut File, length: u64, largest: u64) -> Result<Vec<u8>, Unreadable> {
@@ -150,16 +128,23 @@ fn read_bounded(file: &mut File, length: u64, largest: u64) -> Result<Vec<u8>, U
 }
 
 /// How long until nobody has written to the file for [`REST`], by the clock of its file system.
-fn rest_of(metadata: &Metadata, is_first: bool) -> Option<Duration> {
+fn rest_of(metadata: &Metadata) -> Option<Duration> {
     // Whoever empties a file is seen to have done so a moment before its time of change is.
-    if is_first && metadata.len() == 0 {
+    if metadata.len() == 0 {
         return Some(REST);
     }
-    let written = metadata.modified().ok()?;
+    let left_out = match (metadata.mtime_nsec(), metadata.ctime_nsec()) {
+        (0, 0) => SECOND,
+        _ => Duration::ZERO,
+    };
+    let written = metadata.modified().ok()?.checked_add(left_out)?;
     match SystemTime::now().duration_since(written) {
         Ok(age) => REST.checked_sub(age).filter(|rest| !rest.is_zero()),
         // A date in the future says nothing, unless the clocks just differ a little.
-        Err(ahead) => (ahead.duration() < REST).then_some(REST),
+        Err(ahead) => {
+            let ahead = ahead.duration();
+            (ahead < REST + left_out).then(|| REST + ahead.min(left_out))
+        }
     }
 }
 
@@ -189,6 +174,11 @@ fn kind(kind: FileType) -> Option<&'static str> {
     }
 }
 
-fn version(metadata: &Metadata) -> (u64, i64, i64) {
-    (metadata.len(), metadata.mtime(), metadata.mtime_nsec())
+/// Whether a file was written to between two looks. The time of its last change tells even of who puts the time of
+/// writing back; it moves too when another file takes its place, but then it has one name less.
+fn is_written(before: &Metadata, after: &Metadata) -> bool {
+    let written = |file: &Metadata| (file.len(), file.mtime(), file.mtime_nsec());
+    let changed = |file: &Metadata| (file.ctime(), file.ctime_nsec());
+    written(before) != written(after)
+        || before.nlink() == after.nlink() && changed(before) != changed(after)
 }

@@ -2,10 +2,11 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::support::{Answer, Setup, Vigie, assert_says, endpoints, wait_until, write_at_rest};
 
@@ -41,6 +42,7 @@ fn address(answer: &Answer) -> u8 {
 
 /// Somebody who writes to a list in steps.
 struct Writer {
+    path: PathBuf,
     file: File,
     begun: Option<Sender<()>>,
     last: Instant,
@@ -49,15 +51,23 @@ struct Writer {
 
 impl Writer {
     fn new(vigie: &Vigie, begun: Sender<()>) -> Self {
-        let file = File::options()
-            .write(true)
-            .open(vigie.setup.path("web.txt"));
+        let path = vigie.setup.path("web.txt");
         Self {
-            file: file.unwrap(),
+            file: File::options().write(true).open(&path).unwrap(),
+            path,
             begun: Some(begun),
             last: Instant::now(),
             longest_pause: Duration::ZERO,
         }
+    }
+
+    /// Goes on with another file, which is not in the place of the list yet.
+    fn replace(&mut self) {
+        self.file = File::create(self.path.with_extension("new")).unwrap();
+    }
+
+    fn put_in_place(&self) {
+        fs::rename(self.path.with_extension("new"), &self.path).unwrap();
     }
 
     fn step(&mut self, write: impl FnOnce(&File)) {
@@ -127,6 +137,25 @@ fn a_list_that_is_emptied_and_written_in_steps_is_never_a_part() {
         }
     };
     ask_while_written(write, |answer, new| assert_eq!(address(answer), new));
+}
+
+#[test]
+fn a_list_that_is_replaced_before_it_is_finished_is_never_a_part() {
+    let write = |writer: &mut Writer, new| {
+        let list = list(new);
+        let (half, rest) = list.split_at(list.len() / 2);
+        // Who asks waits until this one is at rest, and meets the other one.
+        writer.step(|file| file.set_modified(SystemTime::now()).unwrap());
+        thread::sleep(Duration::from_millis(40));
+        writer.replace();
+        writer.step(|file| file.write_all_at(half, 0).unwrap());
+        writer.put_in_place();
+        thread::sleep(Duration::from_millis(40));
+        writer.step(|file| file.write_all_at(rest, half.len() as u64).unwrap());
+    };
+    ask_while_written(write, |answer, _| {
+        assert!([1, 2].contains(&address(answer)))
+    });
 }
 
 #[test]
@@ -213,6 +242,16 @@ fn is_reading(vigie: &Vigie) -> bool {
 
 #[test]
 fn a_list_at_rest_that_is_written_to_while_it_is_read_is_never_a_mix() {
+    write_while_it_is_read(|_| {});
+}
+
+#[test]
+fn nor_is_one_whose_time_of_writing_is_put_back() {
+    write_while_it_is_read(|file| file.set_modified(SystemTime::UNIX_EPOCH).unwrap());
+}
+
+/// Writes to a list at rest while it is read, and then does this.
+fn write_while_it_is_read(and_then: impl Fn(&File)) {
     // Long enough to be written to between its first line and its last.
     let padding = format!("#{}\n", "-".repeat(1 << 20)).repeat(64);
     let lines = format!("10.0.0.1\n{padding}10.0.0.1\n");
@@ -226,6 +265,7 @@ fn a_list_at_rest_that_is_written_to_while_it_is_read_is_never_a_mix() {
         .write(true)
         .open(vigie.setup.path("web.txt"))
         .unwrap();
+    and_then(&file);
     let (mut round, mut counted) = (0_u8, 0);
     while counted < 3 {
         round += 1;
@@ -238,6 +278,7 @@ fn a_list_at_rest_that_is_written_to_while_it_is_read_is_never_a_mix() {
             file.write_all_at(new, last).unwrap();
             let landed = is_reading(&vigie);
             file.write_all_at(new, 7).unwrap();
+            and_then(&file);
             // Who is kept from writing by the system for too long has left a list at rest.
             let counts = begin.elapsed() < Duration::from_millis(60);
             counted += usize::from(landed && counts);

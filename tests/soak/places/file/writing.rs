@@ -10,8 +10,6 @@ use crate::truth::{Excuse, Give};
 
 /// A file that is left alone for 100 ms is taken for whole.
 const SOON: Duration = Duration::from_millis(80);
-/// One that was put in its place by a rename is, when it is left alone for 30 ms.
-const SOONER: Duration = Duration::from_millis(20);
 
 impl Writer {
     /// Written in several steps, each cut within an address, so that no part of it is a list. Vigie reads it when it has
@@ -21,16 +19,14 @@ impl Writer {
         if path.is_symlink() {
             return self.replace(stage);
         }
-        // A file that has just been put there by a rename is taken for whole sooner.
-        stage.pause(REST);
         let (version, list, text) = self.begin_with(3..100);
         let slow = self.place.begin(Excuse::Slow);
         let mut from = 0;
-        let mut held_up = self.may_be_held_up(SOON);
+        let mut held_up = self.may_be_held_up();
         let mut file = File::create(&path).unwrap();
         self.present(None);
         for cut in self.cuts(&text) {
-            let next = self.may_be_held_up(SOON);
+            let next = self.may_be_held_up();
             file.write_all(&text.as_bytes()[from..cut]).unwrap();
             self.was_written(held_up);
             (held_up, from) = (next, cut);
@@ -59,8 +55,8 @@ impl Writer {
     }
 
     /// When nothing more is written for a while, a part may be read.
-    fn may_be_held_up(&self, after: Duration) -> u64 {
-        let held_up = Instant::now() + after;
+    fn may_be_held_up(&self) -> u64 {
+        let held_up = Instant::now() + SOON;
         self.place.begin_at(Excuse::Failing, held_up)
     }
 
@@ -87,7 +83,7 @@ impl Writer {
             };
             let mut file = File::create(&new).unwrap();
             file.write_all(&text.as_bytes()[..cut]).unwrap();
-            let held_up = self.may_be_held_up(SOONER);
+            let held_up = self.may_be_held_up();
             self.place.whole(version, &list, Give::standing());
             fs::rename(&new, &path).unwrap();
             self.present(Some(version));
