@@ -17,7 +17,7 @@ mod wanted;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use self::faults::Fault;
 use self::numbers::Numbers;
@@ -120,9 +120,10 @@ impl Zone {
             || asked.tcp && !self.wanted.is_over_tcp()
             || server > 0
             || asked.name != self.wanted.name();
+        let is_calm = |first| self.stage().truth.is_calm(first, Instant::now());
         match state
             .questions
-            .place(asked, is_second_try, self.wanted.kinds())
+            .place(asked, is_second_try, self.wanted.kinds(), is_calm)
         {
             Belongs::Begins => {
                 state.questions = Questions::default();

@@ -112,10 +112,15 @@ impl Zone {
             Fault::Malformed => self.malformed(asked, read),
             Fault::TruncatedForGood => self.cut_off(asked, read),
             Fault::OneSilent if is_failing => Said::nothing(),
-            Fault::OneMalformed if is_failing => match read.version % 3 {
-                0 => self.cut_off(asked, read),
-                _ => self.malformed(asked, read),
-            },
+            Fault::OneMalformed if is_failing || read.is_lost => {
+                if std::mem::replace(&mut read.is_lost, true) {
+                    self.excuse(read, Instant::now());
+                }
+                match read.version % 3 {
+                    0 => self.cut_off(asked, read),
+                    _ => self.malformed(asked, read),
+                }
+            }
             Fault::OneRefused if is_failing => {
                 self.tell(asked, read);
                 let code = [SERVFAIL, REFUSED, NOTIMP][read.version as usize % 3];

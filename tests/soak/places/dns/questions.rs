@@ -43,8 +43,18 @@ pub(super) enum Place {
 }
 
 impl Questions {
-    /// Where a question belongs; `kinds` of questions make a read.
-    pub(super) fn place(&self, asked: &Asked, is_second_try: bool, kinds: usize) -> Place {
+    /// Where a question belongs; `kinds` of questions make a read. Beside a reload, one of each kind may be of two reads.
+    pub(super) fn place(
+        &self,
+        asked: &Asked,
+        is_second_try: bool,
+        kinds: usize,
+        is_calm: impl Fn(Instant) -> bool,
+    ) -> Place {
+        let is_of_one = || match self.0.first() {
+            Some(first) if kinds == 2 && self.0.len() == kinds => is_calm(first.at),
+            _ => true,
+        };
         let count = |kind: &str| {
             self.0
                 .iter()
@@ -60,7 +70,8 @@ impl Questions {
             () if self.0.is_empty() => Place::Begins,
             () if is_second_try || self.is_known(asked) => Place::GoesOn,
             () if kinds == 2 && count(asked.kind) < others => Place::GoesOn,
-            () if self.is_complete(kinds) => Place::Begins,
+            () if self.is_given_up() => Place::Begins,
+            () if self.is_complete(kinds) && is_of_one() => Place::Begins,
             () => Place::Joins,
         }
     }
@@ -105,10 +116,11 @@ impl Questions {
             .filter(|question| question.kind == "A")
             .count();
         self.0.iter().all(is_over) && (kinds == 1 || 2 * of_a == self.0.len())
-            || self
-                .0
-                .iter()
-                .all(|question| question.at.elapsed() > GIVEN_UP)
+    }
+
+    fn is_given_up(&self) -> bool {
+        let mut all = self.0.iter();
+        all.all(|question| question.at.elapsed() > GIVEN_UP)
     }
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Read {
     /// Other reads that got the list too.
     joined: Vec<Instant>,
     is_whole: bool,
+    /// It has had an answer that is none, so that it asks nothing more: what is asked now may be of the next one.
+    pub(super) is_lost: bool,
     /// What was told whole.
     pub(super) told: Vec<&'static str>,
     pub(super) chance: Chance,
@@ -104,6 +106,7 @@ impl Zone {
             targets,
             joined: Vec::new(),
             is_whole: false,
+            is_lost: false,
             told: Vec::new(),
             chance,
         };
