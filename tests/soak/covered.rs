@@ -1,5 +1,7 @@
 //! What must have happened in a soak of a minute: one in which something never happened proves nothing about it.
 
+use std::collections::HashMap;
+
 use crate::tally::Tally;
 
 /// A shorter soak need not have seen everything.
@@ -247,6 +249,33 @@ const LOGGED: [&str; 5] = [
     ": its source lists no endpoints now",
     " endpoints again",
 ];
+
+/// Which service has said twice in a row that it fails, or that it is well again, or the same of its list; if any.
+pub(crate) fn repeated(log: &str) -> Option<String> {
+    let mut last: HashMap<(&str, bool), bool> = HashMap::new();
+    for line in log.lines() {
+        let Some((_, said)) = line.split_once("INFO  service ") else {
+            continue;
+        };
+        let Some((service, words)) = said.split_once(": ") else {
+            continue;
+        };
+        let (is_of_source, is_well) = match () {
+            () if words.starts_with("its source answers again") => (true, true),
+            () if words.starts_with("its source lists no endpoints now") => (false, false),
+            () if words.starts_with("lists ") => (false, true),
+            () if words.contains("leaves out ") => continue,
+            () if KINDS.iter().any(|kind| words.starts_with(kind)) => (true, false),
+            () => continue,
+        };
+        if last.insert((service, is_of_source), is_well) == Some(is_well) {
+            return Some(line.to_owned());
+        }
+    }
+    None
+}
+
+const KINDS: [&str; 4] = ["dns ", "file ", "kubernetes ", "url "];
 
 /// What the log has never said.
 pub(crate) fn unlogged(log: &str) -> Vec<&'static str> {

@@ -174,7 +174,11 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     }
     stage.close();
     let mut missing = covered::missing(&stage.tally);
-    let unlogged = covered::unlogged(&stage.vigie.log.text());
+    let log = stage.vigie.log.text();
+    if let Some(line) = covered::repeated(&log) {
+        stage.conclude(format!("the log says again: {line}"));
+    }
+    let unlogged = covered::unlogged(&log);
     missing.extend(unlogged.iter().map(|words| format!("log: {words}")));
     if length >= Duration::from_secs(covered::LENGTH) && !missing.is_empty() {
         stage.conclude(format!(

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::Signal;
 
@@ -85,10 +85,22 @@ pub(crate) fn start(
                 let renewed = renewed(&mut renewals, &mut chance);
                 shared.vigie.setup.write(&next.list.0, &next.list.1);
                 let epoch = shared.truth.begin_epoch(number, next.specs.clone());
+                // It may find either file.
+                let mut other = chance.one_in(3).then(|| shared.vigie.connect());
+                if let Some(other) = &mut other {
+                    other.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
+                }
                 shared.vigie.setup.write_services(&next.text);
                 match chance.one_in(2) {
-                    true => by_request(&shared, next.specs.len()),
+                    true => {
+                        by_request(&shared, next.specs.len());
+                        // It was not the outcome of another one, which was under way.
+                        assert_ne!(shared.vigie.list(&next.own).status, 404);
+                    }
                     false => by_signal(&shared, &next),
+                }
+                if let Some(mut other) = other {
+                    assert_eq!(other.receive().status, 200);
                 }
                 let _ = epoch.done.set(Instant::now());
                 drop(renewed);
@@ -126,11 +138,13 @@ fn renew(stage: &Stage, renewal: &mut Renewal) -> Renewed {
 }
 
 fn by_request(stage: &Stage, services: usize) {
+    let begun = SystemTime::now();
     let answer = stage.vigie.reload();
     assert_eq!(
         answer.summary(),
         (200, &*format!("{{\"services\":{services}}}\n"))
     );
+    check_metrics(stage, begun);
     stage.tally.count("reloads", "by request");
 }
 
@@ -182,11 +196,44 @@ fn fail(stage: &Stage, present: &Configuration, (what, line): (&str, &str)) {
         .vigie
         .setup
         .write_services(&format!("{}{line}\n", present.text));
-    let answer = stage.vigie.reload();
-    assert_eq!(answer.status, 500, "{what}: {answer:?}");
-    assert!(answer.error().contains("config.yml"), "{what}: {answer:?}");
+    refused(stage, "config.yml", what);
     stage.vigie.setup.write_services(&present.text);
     stage.tally.count("reloads", "refused");
+}
+
+/// A reload that fails for this file, and is no success in the metrics.
+fn refused(stage: &Stage, file: &str, what: &str) {
+    let (_, before) = last_reload(stage);
+    let answer = stage.vigie.reload();
+    assert_eq!(answer.status, 500, "{what}: {answer:?}");
+    assert!(answer.error().contains(file), "{what}: {answer:?}");
+    assert_eq!(last_reload(stage), (0.0, before), "{what} in the metrics");
+}
+
+/// Whether the last reload was successful, and when the last successful one was, by the metrics.
+fn last_reload(stage: &Stage) -> (f64, f64) {
+    let text = stage.vigie.get("/metrics");
+    let value = |metric: &str| {
+        let mut lines = text.text().lines();
+        let value = lines.find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '));
+        value.and_then(|value| value.parse().ok()).unwrap()
+    };
+    (
+        value("vigie_config_last_reload_successful"),
+        value("vigie_config_last_reload_success_timestamp_seconds"),
+    )
+}
+
+/// The metrics say that there was a reload since.
+fn check_metrics(stage: &Stage, begun: SystemTime) {
+    let seconds = |date: SystemTime| date.duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+    let (successful, at) = last_reload(stage);
+    // To the thousandth of a second.
+    let since = seconds(begun) - 0.001..=seconds(SystemTime::now());
+    assert!(
+        successful == 1.0 && since.contains(&at),
+        "the metrics say {successful}, at {at}, which is not in {since:?}"
+    );
 }
 
 /// A file that services are built from is broken: that is refused with words, and changes nothing.
@@ -194,9 +241,7 @@ fn break_file(stage: &Stage, file: &str) {
     let setup = &stage.vigie.setup;
     let good = fs::read(setup.path(file)).unwrap();
     setup.write(file, "x");
-    let answer = stage.vigie.reload();
-    assert_eq!(answer.status, 500, "broken {file}: {answer:?}");
-    assert!(answer.error().contains(file), "{answer:?}");
+    refused(stage, file, file);
     setup.write(file, good);
     stage.tally.count("reloads", "of a broken file");
 }

@@ -54,6 +54,8 @@ struct State {
     questions: Questions,
     targets: VecDeque<Targets>,
     numbers: Numbers,
+    /// What the first server is next.
+    firsts: Vec<First>,
 }
 
 /// Starts one.
@@ -82,6 +84,7 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8, wanted: Wanted) -> Kep
             questions: Questions::default(),
             targets: VecDeque::new(),
             numbers: Numbers::default(),
+            firsts: Vec::new(),
         }),
     };
     let place = zone.place.clone();

@@ -73,7 +73,7 @@ impl Zone {
         let mut chance = state.chance.fork();
         let first = match self.wanted.servers {
             Servers::Two if fault.is_none() && !stage.quiet.is_wanted() => {
-                First::choose(&mut chance)
+                First::deal(&mut state.firsts, &mut state.chance)
             }
             _ => First::Good,
         };

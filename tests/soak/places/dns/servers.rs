@@ -30,11 +30,13 @@ pub(super) enum First {
 }
 
 impl First {
-    pub(super) fn choose(chance: &mut Chance) -> Self {
+    /// The next of a deck.
+    pub(super) fn deal(deck: &mut Vec<Self>, chance: &mut Chance) -> Self {
         use First::{Closes, Errors, Good, Late, Malformed, Silent};
-        chance.of_these(&[
+        let all = [
             Good, Good, Good, Errors, Errors, Malformed, Silent, Closes, Late,
-        ])
+        ];
+        chance.deal(deck, &all)
     }
 
     /// What it says to any question when it is not well.
