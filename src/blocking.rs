@@ -56,6 +56,16 @@ pub enum Stuck {
 }
 
 impl Lane {
+    /// Whether a piece of work has not ended.
+    pub fn is_busy(&self) -> bool {
+        self.0.try_lock().is_none()
+    }
+
+    /// Whether both are one lane.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Runs `work` after the earlier work of this lane has ended, all within `timeout`.
     pub async fn run<T: Send + 'static>(
         &self,

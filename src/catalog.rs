@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arc_swap::{ArcSwap, Guard};
 
 use crate::config::{self, Config};
-use crate::service::Service;
+use crate::service::{Hanging, Service};
 use crate::source::Common;
 use crate::wording::count;
 use crate::yaml::Diagnostic;
@@ -19,6 +19,8 @@ pub struct Catalog {
     /// Each on its own, so that whoever waits for one holds none of the others.
     services: HashMap<Box<str>, Arc<Service>>,
     common: Common,
+    /// Reads that began before reloads and have not ended.
+    hanging: Vec<Hanging>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -42,11 +44,12 @@ impl Catalog {
         old: Option<&Self>,
     ) -> Result<Self, Vec<Diagnostic>> {
         let mut common = old.map_or_else(Common::default, |old| old.common.renewed());
+        let hanging = old.map_or_else(Vec::new, Self::hanging);
         let (mut built, mut errors) = (HashMap::with_capacity(services.len()), Vec::new());
         for settings in services {
             let name = settings.name.clone();
             let old = old.and_then(|old| old.get(&name)).map(Arc::as_ref);
-            match Service::build(settings, old, &mut common) {
+            match Service::build(settings, old, &hanging, &mut common) {
                 Ok(service) => drop(built.insert(name, Arc::new(service))),
                 Err(wrong) => errors.extend(wrong),
             }
@@ -54,6 +57,7 @@ impl Catalog {
         match errors.is_empty() {
             true => Ok(Self {
                 services: built,
+                hanging,
                 warnings: common.warnings().collect(),
                 // What was read of files is not held on to.
                 common: common.renewed(),
@@ -91,6 +95,21 @@ impl Catalog {
         let mut services: Vec<&Service> = self.services.values().map(Arc::as_ref).collect();
         services.sort_unstable_by_key(|service| service.name());
         services
+    }
+
+    /// Each read that has not ended, be it of a service that is there or of one from before.
+    fn hanging(&self) -> Vec<Hanging> {
+        let of_services = self
+            .services
+            .values()
+            .filter_map(|service| service.hanging());
+        let mut hanging: Vec<_> = of_services.collect();
+        for from_before in self.hanging.iter().filter(|one| one.lane.is_busy()) {
+            if !hanging.iter().any(|one| one.lane.is(&from_before.lane)) {
+                hanging.push(from_before.clone());
+            }
+        }
+        hanging
     }
 
     fn changes_from(&self, old: &Self) -> Changes {

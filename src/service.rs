@@ -44,15 +44,24 @@ pub struct Service {
     reads: Arc<Reads>,
 }
 
+/// A read that may hang, and holds up all others of its place.
+#[derive(Clone)]
+pub struct Hanging {
+    source: Source,
+    /// Where it is under way.
+    pub lane: Lane,
+}
+
 impl Service {
     /// Builds the service and its source; reads no list. `old` is the service of the same name before a
     /// reload, whose memory it takes over: where the source did not change, the last good list may stand in still,
-    /// and in any case a read that hangs is not begun again beside itself.
+    /// and in any case a read that hangs is not begun again beside itself, nor beside one of those that are `hanging`.
     ///
     /// Errors: all that keeps the source from being built.
     pub fn build(
         settings: config::Service,
         old: Option<&Self>,
+        hanging: &[Hanging],
         common: &mut Common,
     ) -> Result<Self, Vec<Diagnostic>> {
         let config::Service {
@@ -63,7 +72,12 @@ impl Service {
         } = settings;
         let same = old.filter(|old| old.source == source && old.default_port == default_port);
         let beside = same.or(old.filter(|old| source.is_at_the_place_of(&old.source)));
-        let lane = beside.map_or_else(Lane::default, |old| old.lane.clone());
+        let lane = beside.map(|old| &old.lane).or_else(|| {
+            let mut hanging = hanging.iter();
+            let one = hanging.find(|one| source.is_at_the_place_of(&one.source))?;
+            Some(&one.lane)
+        });
+        let lane = lane.cloned().unwrap_or_default();
         let reader = match same.filter(|_| !source.is_built_from_files()) {
             Some(old) => old.reader.clone(),
             None => source.build(lane.clone(), common)?,
@@ -81,6 +95,14 @@ impl Service {
             history: old.map(|old| old.history.clone()).unwrap_or_default(),
             answers: old.map(|old| old.answers.clone()).unwrap_or_default(),
             reads: of_kind.map(|old| old.reads.clone()).unwrap_or_default(),
+        })
+    }
+
+    /// What it reads at the moment, where that may hang.
+    pub fn hanging(&self) -> Option<Hanging> {
+        self.lane.is_busy().then(|| Hanging {
+            source: self.source.clone(),
+            lane: self.lane.clone(),
         })
     }
 

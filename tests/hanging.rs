@@ -271,6 +271,45 @@ fn a_read_that_hangs_is_not_begun_again_beside_itself_after_a_reload() {
 }
 
 #[test]
+fn nor_is_it_after_reloads_that_lead_away_from_it_and_back() {
+    let Some((mount, vigie)) = serve("one read at a time of a path", "timeout: 1m", "") else {
+        return;
+    };
+    let path = mount.path("list.txt");
+    let there = |name: &str| {
+        format!(
+            "{name}: {{file: {{path: {}, timeout: 1m}}}}",
+            path.display()
+        )
+    };
+    mount.hang();
+    let mut waiting = vec![begin(&vigie)];
+    for away in [
+        "hung: {file: free.txt}",
+        "hung: {url: 'http://127.0.0.1:1/'}",
+        &there("other"),
+    ] {
+        for services in [away, &there("hung")] {
+            vigie.setup.write_services(&format!(
+                "{services}\nfree: {{file: free.txt, cache_ttl: 0s}}"
+            ));
+            assert_eq!(vigie.reload().status, 200);
+        }
+        waiting.push(begin(&vigie));
+        wait_until("only one read holds a thread", || {
+            vigie.threads("blocking") == 1
+        });
+    }
+    mount.go_on();
+    for mut connection in waiting {
+        assert_eq!(
+            connection.receive().summary(),
+            (200, only("10.0.0.1").as_str())
+        );
+    }
+}
+
+#[test]
 fn a_reload_leads_away_from_a_file_system_that_hangs() {
     let Some((mount, vigie)) = serve("a reload away from a hung file", "timeout: 1m", "") else {
         return;
