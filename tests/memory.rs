@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::limits::allow_many_files;
+use crate::support::dns::DnsServer;
 use crate::support::peer::{answer, list};
 use crate::support::{Connection, Group, Peer, Reply, Setup, Vigie, assert_says, only, wait_until};
 
@@ -143,18 +144,27 @@ fn servers_of_every_bad_kind_fit_into_16_mib() {
 
 #[test]
 fn a_thousand_services_and_a_hundred_reloads_fit_into_16_mib() {
+    let silent = DnsServer::silent();
     let services: String = (0..1000)
         .map(|n| format!("s{n}: {{file: good.txt}}\n"))
         .collect();
-    let Some((group, vigie)) = serve("reloads in 16 MiB", &services) else {
+    let address = silent.address();
+    let hangs = format!("hangs: {{dns: {{name: web.test, servers: '{address}', timeout: 1m}}}}\n");
+    let Some((group, vigie)) = serve("reloads in 16 MiB", &(services + &hangs)) else {
         return;
     };
+    let mut waiting = Vec::new();
     for n in 0..100 {
-        assert_eq!(vigie.reload().summary(), (200, "{\"services\":1001}\n"));
+        // Who waits through all of them holds nothing but what it waits for.
+        let mut connection = vigie.connect();
+        connection.send(b"GET /services?service_name=hangs HTTP/1.1\r\nHost: x\r\n\r\n");
+        waiting.push(connection);
+        assert_eq!(vigie.reload().summary(), (200, "{\"services\":1002}\n"));
         let answer = vigie.list(&format!("s{n}"));
         assert_eq!(answer.summary(), (200, &*only("10.0.0.1")));
     }
     wait_until("no thread is left over", || vigie.threads("blocking") == 0);
+    assert!(waiting.iter_mut().all(Connection::is_silent));
     assert_eq!(group.killed(), 0);
 }
 
