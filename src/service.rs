@@ -82,7 +82,8 @@ impl Service {
             Some(old) => old.reader.clone(),
             None => source.build(lane.clone(), common)?,
         };
-        let slot = same.map_or_else(|| Slot::new(cache), |old| Slot::after(cache, &old.slot));
+        let stays = same.filter(|old| old.reader.place() == reader.place());
+        let slot = stays.map_or_else(|| Slot::new(cache), |old| Slot::after(cache, &old.slot));
         let of_kind = old.filter(|old| old.source.kind() == source.kind());
         Ok(Self {
             name,

@@ -67,7 +67,9 @@ pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         strsim::osa_distance(word, known).min(strsim::osa_distance(word, &begin) + 1)
     };
     let (distance, nearest) = known.iter().map(|known| (distance(known), *known)).min()?;
-    match distance <= 1 + nearest.chars().count() / 4 {
+    // Of a short word little may be wrong, however long the other one is.
+    let length = nearest.chars().count().min(word.chars().count());
+    match distance <= 1 + length / 4 {
         true => Some(nearest),
         false => longer(word, known),
     }
@@ -130,6 +132,10 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(nearest(word, &known_parts), near, "{word}");
+        }
+        // Far from all, however long they are.
+        for word in ["kind", "data"] {
+            assert_eq!(nearest(word, &["disable_reload_by_request"]), None);
         }
         assert_eq!(nearest("--path", &["--config-path"]), Some("--config-path"));
         assert_eq!(

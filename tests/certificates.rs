@@ -80,7 +80,7 @@ fn an_authority_that_only_has_the_name_of_a_known_one_is_not_believed() {
     assert_refused(
         &read(&peer, "ca_file: ca.pem", &authority),
         &peer,
-        "the server's certificate is signed by an authority that has the name of a known one and another key; correct ca_file",
+        "the server's certificate is signed by an authority that has the name of a known one and another key; name the right authority with ca_file",
     );
 }
 

@@ -499,6 +499,24 @@ fn a_reload_with_a_kubeconfig_that_cannot_be_used_changes_nothing() {
 }
 
 #[test]
+fn the_last_good_list_of_one_cluster_stands_in_for_no_other() {
+    let cluster = guarded("Bearer hunter2");
+    let other = Cluster::start(|_| status("503 Service Unavailable", "starting"));
+    let web =
+        "web: {kubernetes: {service: web, kubeconfig: kube.yml}, cache_ttl: 0s, max_stale: 1h}";
+    let vigie = cluster.setup(web).start();
+    is_read(&vigie);
+    let wrong_token = cluster.kubeconfig("{token: hunter3}");
+    for (kubeconfig, status) in [(wrong_token, 200), (other.kubeconfig("{token: x}"), 502)] {
+        vigie.setup.write("kube.yml", kubeconfig);
+        assert_eq!(vigie.reload().status, 200);
+        let answer = vigie.list("web");
+        let is_stale = answer.header("vigie-stale").is_some();
+        assert_eq!((answer.status, is_stale), (status, status == 200));
+    }
+}
+
+#[test]
 fn the_keys_are_checked_each_at_its_place() {
     let short = "write NAMESPACE/SERVICE or NAMESPACE/SERVICE:PORT, or {service: SERVICE}";
     let label = "write 1 to 63 lower case letters, digits and -, which neither begin nor end it";

@@ -32,6 +32,11 @@ pub trait Reader: Send + Sync {
     /// Reads the whole list within the source's own time. Endpoints without a port get `default_port`.
     fn read(&self, default_port: NonZeroU16) -> Reading<'_>;
 
+    /// Where it reads, as far as files say so that the settings only name: a list from elsewhere is none of it.
+    fn place(&self) -> Option<String> {
+        None
+    }
+
     /// What the last read has shown that is worth a line of the log, beside its outcome; each is given once.
     fn notices(&self) -> Vec<String> {
         Vec::new()

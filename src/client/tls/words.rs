@@ -68,7 +68,7 @@ fn certificate(reason: &CertificateError) -> String {
         }
         CertificateError::NotValidForName => "the server's certificate is for another name".into(),
         CertificateError::BadSignature => {
-            "the server's certificate is signed by an authority that has the name of a known one and another key; correct ca_file".into()
+            "the server's certificate is signed by an authority that has the name of a known one and another key; name the right authority with ca_file".into()
         }
         CertificateError::Revoked => "the server's certificate is revoked".into(),
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {

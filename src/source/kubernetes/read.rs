@@ -95,4 +95,10 @@ impl Reader for KubernetesReader {
             found.map_err(|failure| failure.of(self.subject()))
         })
     }
+
+    fn place(&self) -> Option<String> {
+        let server = self.cluster.as_ref().ok()?.server();
+        let namespace = self.settings.namespace.as_deref().unwrap_or_default();
+        Some(format!("{server} {namespace}"))
+    }
 }
