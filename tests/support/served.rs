@@ -340,6 +340,26 @@ impl Vigie {
         names.filter(|found| found.trim_end() == name).count()
     }
 
+    /// How many threads of this name there have been for so long.
+    #[allow(dead_code, reason = "for the soak")]
+    pub(crate) fn threads_since(&self, name: &str, age: Duration) -> usize {
+        let up = fs::read_to_string("/proc/uptime").unwrap();
+        let up: f64 = up.split(' ').next().unwrap().parse().unwrap();
+        let begun = |task: io::Result<fs::DirEntry>| {
+            // One that has ended meanwhile is not there.
+            let stat = fs::read_to_string(task.ok()?.path().join("stat")).ok()?;
+            let (named, fields) = stat.rsplit_once(") ")?;
+            let ticks: f64 = fields.split(' ').nth(19)?.parse().ok()?;
+            let is_named = named.ends_with(&format!("({name}"));
+            is_named.then(|| ticks / rustix::param::clock_ticks_per_second() as f64)
+        };
+        let tasks = fs::read_dir(self.proc("task")).unwrap();
+        let old = tasks
+            .filter_map(begun)
+            .filter(|begun| up - begun > age.as_secs_f64());
+        old.count()
+    }
+
     /// What `/proc/PID/status` says under a key.
     pub(crate) fn status(&self, key: &str) -> String {
         let status = fs::read_to_string(self.proc("status")).unwrap();

@@ -24,6 +24,9 @@ const LARGEST: usize = 64 << 10;
 /// A file that was written in place is at rest after so long.
 const REST: Duration = Duration::from_millis(300);
 
+/// No read of a file takes as long where nothing hangs.
+const LONGEST_READ: Duration = Duration::from_millis(3200);
+
 /// Who writes one file.
 pub(crate) struct Writer {
     place: Arc<Place>,
@@ -174,7 +177,16 @@ impl Writer {
         stage.tally.count("peers: file", "hung");
         let span = self.place.begin(Excuse::Silent);
         mount.hang();
-        stage.pause(self.chance.ms(200..4500));
+        // Long enough for a second read, now and then, which there must not be.
+        let length = match self.chance.one_in(3) {
+            true => 8000..9000,
+            false => 200..4500,
+        };
+        stage.pause(self.chance.ms(length));
+        let reads = stage.vigie.threads_since("blocking", LONGEST_READ);
+        if reads > 1 && stage.goes_on() {
+            stage.fail(format!("{} is read {reads} times at once", self.place.name));
+        }
         mount.go_on();
         self.place.end_at(span, Instant::now() + REST);
     }

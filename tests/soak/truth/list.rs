@@ -110,9 +110,10 @@ impl Rules<'_> {
         }
         let chain = self.case.since(self.spec);
         let since = chain[chain.len() - 1].begun;
-        // It may have been read twice while it began, and each time the list was handed over.
-        let done = chain[0].done.get();
-        let is_alone = chain.len() == 1 && done.is_some_and(|done| *done <= self.case.asked.begun);
+        // The configuration may have been read twice, and a list of the first time handed over to the second.
+        let done = chain[0].done.get().filter(|_| chain.len() == 1);
+        let is_its_own =
+            |give: &Give| done.is_some_and(|done| give.begun.unwrap_or(give.from) > *done);
         let mut wrong = "it was not given yet".to_owned();
         for give in self.gives() {
             let until = self.ended_by(give);
@@ -126,7 +127,7 @@ impl Rules<'_> {
                         self.case.asked.begun - until
                     )
                 }
-                () if self.case.asked.ended < give.from + ttl && is_alone => {
+                () if self.case.asked.ended < give.from + ttl && is_its_own(give) => {
                     "it is called stale, and is fresh".into()
                 }
                 () if !self.agrees(past, give, ttl) => {
