@@ -200,6 +200,10 @@ impl Host {
             }
             Some(fault) => {
                 stage.tally.count("peers: url", format!("{fault:?}"));
+                if fault == Fault::Slow {
+                    // It gives another list: nobody has the one of now already.
+                    state.last = None;
+                }
                 if fault == Fault::Refuse && !std::mem::replace(&mut state.is_shut, true) {
                     self.refuse(&stage, state.chance.ms(100..900));
                 }
