@@ -85,13 +85,14 @@ pub(crate) fn start(
                 let renewed = renewed(&mut renewals, &mut chance);
                 shared.vigie.setup.write(&next.list.0, &next.list.1);
                 let epoch = shared.truth.begin_epoch(number, next.specs.clone());
+                let is_requested = chance.one_in(2);
                 // It may find either file.
-                let mut other = chance.one_in(3).then(|| shared.vigie.connect());
+                let mut other = (is_requested && chance.one_in(2)).then(|| shared.vigie.connect());
                 if let Some(other) = &mut other {
                     other.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
                 }
                 shared.vigie.setup.write_services(&next.text);
-                match chance.one_in(2) {
+                match is_requested {
                     true => {
                         by_request(&shared, next.specs.len());
                         // It was not the outcome of another one, which was under way.
