@@ -14,6 +14,10 @@ use rustix::io::Errno;
 
 /// So many bytes may wait to be written; lines beyond that are lost, and counted.
 const MOST: usize = 256 * 1024;
+/// A thread that has just done its work is gone after some milliseconds: so often, and each time after this, another one
+/// is tried.
+const TRIES: usize = 10;
+const MOMENT: Duration = Duration::from_millis(2);
 /// The thread waits this long for more before it ends.
 const LINGER: Duration = Duration::from_millis(100);
 /// Standard error may be set to refuse instead of waiting; then it is asked again after this time.
@@ -38,6 +42,8 @@ struct State {
     lost: usize,
     /// Whether a thread is there.
     running: bool,
+    /// There was none to be had for it the last time.
+    lacks_thread: bool,
     /// Whether that thread is writing a line.
     writing: bool,
     /// Whether the last line that was written lacks its end.
@@ -72,7 +78,8 @@ impl Writer {
         }
     }
 
-    /// Has a line written. Never waits.
+    /// Has a line written. It waits for no line; only the first time that no thread can be had, some milliseconds for one
+    /// that has just done its work.
     pub(super) fn push(&'static self, line: String) {
         let mut state = self.state();
         if state.bytes + line.len() > MOST {
@@ -82,11 +89,22 @@ impl Writer {
         state.bytes += line.len();
         state.lines.push_back(line);
         if !state.running {
-            let thread = thread::Builder::new().name("log".into()).stack_size(STACK);
+            let tries = if state.lacks_thread { 1 } else { TRIES };
+            state.running = (0..tries).any(|_| self.start());
             // Without a thread the line waits for the next one that can be had.
-            state.running = thread.spawn(|| self.run()).is_ok();
+            state.lacks_thread = !state.running;
         }
         self.changed.notify_all();
+    }
+
+    /// Starts the thread that writes, if one can be had; if not, one that has just done its work has a moment to end.
+    fn start(&'static self) -> bool {
+        let thread = thread::Builder::new().name("log".into()).stack_size(STACK);
+        let started = thread.spawn(|| self.run()).is_ok();
+        if !started {
+            thread::sleep(MOMENT);
+        }
+        started
     }
 
     /// Waits until every line is written, or `limit` is over.
