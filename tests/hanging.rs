@@ -28,6 +28,17 @@ fn begin(vigie: &Vigie) -> Connection {
     connection
 }
 
+/// The file system goes on, and all who have waited have their answer.
+fn go_on(mount: &Hanging, waiting: Vec<Connection>) {
+    mount.go_on();
+    for mut connection in waiting {
+        assert_eq!(
+            connection.receive().summary(),
+            (200, only("10.0.0.1").as_str())
+        );
+    }
+}
+
 #[test]
 fn other_services_are_answered_while_one_hangs() {
     let Some((mount, vigie)) = serve(
@@ -261,13 +272,7 @@ fn a_read_that_hangs_is_not_begun_again_beside_itself_after_a_reload() {
             vigie.threads("blocking") == 1
         });
     }
-    mount.go_on();
-    for mut connection in waiting {
-        assert_eq!(
-            connection.receive().summary(),
-            (200, only("10.0.0.1").as_str())
-        );
-    }
+    go_on(&mount, waiting);
 }
 
 #[test]
@@ -300,13 +305,7 @@ fn nor_is_it_after_reloads_that_lead_away_from_it_and_back() {
             vigie.threads("blocking") == 1
         });
     }
-    mount.go_on();
-    for mut connection in waiting {
-        assert_eq!(
-            connection.receive().summary(),
-            (200, only("10.0.0.1").as_str())
-        );
-    }
+    go_on(&mount, waiting);
 }
 
 #[test]

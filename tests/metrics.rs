@@ -1,9 +1,11 @@
 //! What `/metrics` tells, in the text that Prometheus reads.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, mpsc};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::support::{Hanging, Setup, Vigie};
+use crate::support::peer::list;
+use crate::support::{Hanging, Peer, Reply, Setup, Vigie, endpoints, only, wait_until};
 
 /// Metrics whose values are other ones each time.
 const MOVING: [&str; 5] = [
@@ -286,6 +288,30 @@ fn reads_are_told_apart_by_what_they_gave() {
         (after - 20.0..=after).contains(&success),
         "{success} is not before {after}"
     );
+}
+
+#[test]
+fn a_read_that_ends_after_a_later_one_changes_no_metric() {
+    let (release, held) = mpsc::channel();
+    let held = Mutex::new(held);
+    let peer = Peer::start(move |_| {
+        let _ = held.lock().unwrap().recv();
+        Reply::Keep(list("10.0.0.2\n10.0.0.3\n"))
+    });
+    let vigie = Setup::services(&format!("web: {{url: '{}'}}", peer.url("/")))
+        .file("one.txt", "10.0.0.1\n")
+        .start();
+    let mut before = vigie.connect();
+    before.send(b"GET /services?service_name=web HTTP/1.1\r\nHost: x\r\n\r\n");
+    wait_until("it is read", || peer.requests().len() == 1);
+    vigie
+        .setup
+        .write_services("web: {file: one.txt, cache_ttl: 1h}");
+    assert_eq!(vigie.reload().status, 200);
+    assert_eq!(vigie.list("web").summary(), (200, &*only("10.0.0.1")));
+    release.send(()).unwrap();
+    assert_eq!(endpoints(&before.receive()).len(), 2);
+    assert_eq!(samples(&vigie, "vigie_endpoints"), ["{service=\"web\"} 1"]);
 }
 
 #[test]
