@@ -139,10 +139,13 @@ fn judge(stage: &Stage, asked: &Asked<'_>, answer: &Answer, way: &str) -> Option
         Err(why) => {
             let took = asked.ended - asked.begun;
             let headers = &answer.headers;
-            stage.fail(format!(
-                "{} ({way}), answered {} after {took:?}: {why}\n  {headers:?}",
-                asked.service, answer.status
-            ));
+            stage.fail_with(
+                asked.service,
+                format!(
+                    "{} ({way}), answered {} after {took:?}: {why}\n  {headers:?}",
+                    asked.service, answer.status
+                ),
+            );
             None
         }
     }

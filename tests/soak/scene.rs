@@ -14,7 +14,7 @@ pub(crate) const MOVES: &str = "moves";
 pub(crate) struct SetUp {
     pub(crate) services: Services,
     pub(crate) writers: Vec<Writer>,
-    pub(crate) files: Vec<(&'static str, String)>,
+    pub(crate) files: Vec<(String, String)>,
     pub(crate) renewals: Vec<Renewal>,
 }
 
@@ -110,10 +110,13 @@ pub(crate) fn set_up(later: &Later, seed: u64) -> SetUp {
             &[0, 2000],
         ));
     }
+    let mut files = url::logins();
+    files.push(("ca.pem".into(), authorities));
+    files.push(("kube.yml".into(), kubeconfig));
     SetUp {
         services: Services::new(living, Chance::of(seed, "services")),
         writers,
-        files: vec![("ca.pem", authorities), ("kube.yml", kubeconfig)],
+        files,
         renewals: vec![certificate, cluster_certificate],
     }
 }

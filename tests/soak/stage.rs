@@ -14,6 +14,9 @@ use crate::truth::Truth;
 /// What each secret begins with that is sent to a peer. Nothing that is told may hold it.
 pub(crate) const SECRET: &str = "secret-";
 
+/// A failure of a service shows so many lines of the log.
+const LINES: usize = 12;
+
 /// What all parts share.
 pub(crate) struct Stage {
     pub(crate) seed: u64,
@@ -57,6 +60,20 @@ impl Stage {
             self.conclude(why);
             self.end();
         }
+    }
+
+    /// A failure of a service, with all that is known of it.
+    pub(crate) fn fail_with(&self, service: &str, why: impl Into<String>) {
+        if !self.goes_on() {
+            return;
+        }
+        let lines = self.vigie.log.lines();
+        let words = [format!("service {service}: "), "reloaded".into()];
+        let is_about = |line: &&String| words.iter().any(|words| line.contains(words));
+        let about: Vec<&str> = lines.iter().filter(is_about).map(String::as_str).collect();
+        let about = about[about.len().saturating_sub(LINES)..].join("\n  ");
+        let known = self.truth.dossier(service);
+        self.fail(format!("{}\n{known}the log:\n  {about}", why.into()));
     }
 
     /// A failure that only the end shows.

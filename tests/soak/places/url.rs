@@ -6,7 +6,9 @@ mod ending;
 mod exchange;
 mod fault;
 mod form;
+mod login;
 mod redirect;
+mod servers;
 mod wrong;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -16,13 +18,15 @@ use self::asked::Asked;
 use self::ending::Ending;
 use self::exchange::{Exchange, converse, send};
 use self::fault::{FAULTS, FAULTS_OVER_TLS, Fault};
+use self::login::Login;
+use self::servers::Servers;
 use super::{Kept, Later, Renewal, arrived};
 use crate::chance::Chance;
 use crate::lists::Style;
 use crate::mood::Moods;
 use crate::stage::{SECRET, Stage};
 use crate::support::peer::header;
-use crate::support::{Authority, Peer, Reply, Signed};
+use crate::support::{Authority, Reply, Signed};
 use crate::truth::{Excuse, Give, Place};
 use crate::turns::{Turn, Turns};
 
@@ -38,14 +42,9 @@ struct Host {
     state: Mutex<State>,
     /// A header that only the first server is to get.
     key: String,
+    /// So is this.
+    login: Option<Arc<Login>>,
     servers: OnceLock<Servers>,
-}
-
-struct Servers {
-    first: Peer,
-    elsewhere: Peer,
-    /// Without TLS, where the others have it: nobody is to be led here.
-    below: Option<Peer>,
 }
 
 struct State {
@@ -61,6 +60,11 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8) -> Kept {
     start_with(stage, seed, number, None).0
 }
 
+/// The files that say who asks, and what they hold at first.
+pub(crate) fn logins() -> Vec<(String, String)> {
+    Login::files()
+}
+
 /// Starts one over TLS, whose certificate can be renewed; gives the text of its `ca_file` too.
 pub(crate) fn start_tls(stage: &Later, seed: u64, number: u8) -> (Kept, Renewal, String) {
     let authority = Authority::new();
@@ -69,9 +73,7 @@ pub(crate) fn start_tls(stage: &Later, seed: u64, number: u8) -> (Kept, Renewal,
     let renew = move || {
         let authority = Authority::new();
         let signed = authority.sign(&["127.0.0.1"]);
-        let servers = host.servers();
-        servers.first.renew(signed.server(None));
-        servers.elsewhere.renew(signed.server(None));
+        host.servers().renew(&signed);
         authority.pem()
     };
     let renewal = Renewal {
@@ -107,47 +109,35 @@ fn start_with(stage: &Later, seed: u64, number: u8, signed: Option<&Signed>) -> 
             is_shut: false,
         }),
         key: format!("{SECRET}key-{number}"),
+        login: Login::of(seed, number).map(Arc::new),
         servers: OnceLock::new(),
     });
-    let mut server = |is_first| {
-        // An address of its own, whose port nobody else is given while it refuses connections.
-        let address = match signed {
-            Some(_) => "127.0.0.1:0".into(),
-            None => format!(
-                "127.{}.{}.{}:0",
-                chance.number(1..255),
-                chance.number(0..255),
-                chance.number(1..255)
-            ),
-        };
-        let asked = host.clone();
-        let tls = signed.map(|signed| signed.server(None));
-        Peer::at(&address, tls, move |head| asked.reply(head, is_first)).forgetting()
-    };
-    let (first, elsewhere) = (server(true), server(false));
-    let url = first.url("/list");
-    let asked = host.clone();
-    let below = move || Peer::start(move |head| asked.reply(head, false));
-    let _ = host.servers.set(Servers {
-        first,
-        elsewhere,
-        below: signed.map(|_| below()),
-    });
-    let tls = if signed.is_some() {
-        ", ca_file: ca.pem"
-    } else {
-        ""
-    };
-    let key = &host.key;
-    let source = format!(
-        "{{url: '{url}', timeout: 2500ms, max_size: 256KiB, headers: {{X-Key: {key}}}{tls}}}"
-    );
+    let servers = Servers::start(&host, &mut chance, signed);
+    let source = source(&host, &servers);
+    let _ = host.servers.set(servers);
     let kept = Kept {
         place: host.place.clone(),
         kind: "url",
         source,
     };
     (kept, host)
+}
+
+/// As the configuration has it.
+fn source(host: &Host, servers: &Servers) -> String {
+    let url = servers.url_of_first("/list");
+    let tls = if servers.is_plain() {
+        ""
+    } else {
+        ", ca_file: ca.pem"
+    };
+    let login = host.login.as_ref();
+    let login = login.map(|login| format!(", {}", login.keys()));
+    let key = &host.key;
+    format!(
+        "{{url: '{url}', timeout: 2500ms, max_size: 256KiB, headers: {{X-Key: {key}}}{}{tls}}}",
+        login.unwrap_or_default()
+    )
 }
 
 impl Host {
@@ -162,8 +152,15 @@ impl Host {
             path: head.split(' ').nth(1).unwrap_or_default(),
             is_first,
         };
-        if let Err(why) = asked.check(&self.key) {
+        let login = self.login.as_ref().filter(|_| is_first);
+        let checked = asked
+            .check(&self.key)
+            .and_then(|()| asked.check_login(&stage, login));
+        if let Err(why) = checked {
             stage.fail(format!("{}: {why}", self.place.name));
+        }
+        if let Some(login) = login {
+            login.change(&stage, &self.place);
         }
         let turn = self.turns.begin(&stage, &self.place);
         let arrived = arrived(&stage, &self.place);
@@ -172,7 +169,7 @@ impl Host {
             true => Some(Fault::TooManyRedirects),
             false => state.moods.now().filter(|_| !stage.quiet.is_wanted()),
         };
-        let fault = fault.filter(|fault| *fault != Fault::Refuse || self.place_is_its_own());
+        let fault = fault.filter(|fault| *fault != Fault::Refuse || self.servers().may_refuse());
         let mut chance = state.chance.fork();
         if fault.is_none() {
             if let Some(next) = redirect::next(&asked, &mut chance) {
@@ -236,8 +233,12 @@ impl Host {
         self.servers.get().expect("they are set before anyone asks")
     }
 
-    fn place_is_its_own(&self) -> bool {
-        self.servers().first.address.ip() != std::net::Ipv4Addr::LOCALHOST
+    /// One of those that the first server was sent last.
+    fn a_secret(&self, chance: &mut Chance) -> String {
+        match &self.login {
+            Some(login) if chance.one_in(2) => login.present(),
+            _ => self.key.clone(),
+        }
     }
 
     /// Takes no connections for a while.
@@ -245,13 +246,8 @@ impl Host {
         let span = self.place.begin(Excuse::Failing);
         let (host, stage) = (self.clone(), stage.clone());
         std::thread::spawn(move || {
-            let peer = &host.servers().first;
-            peer.shut();
-            stage.pause(length);
-            peer.open();
-            while std::net::TcpStream::connect(peer.address).is_err() && stage.goes_on() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            let servers = host.servers();
+            servers.refuse(|| stage.pause(length), || stage.goes_on());
             host.place.end(span);
             host.state.lock().unwrap().is_shut = false;
         });

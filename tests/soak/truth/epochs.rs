@@ -95,6 +95,11 @@ impl Epochs {
         met
     }
 
+    /// The last so many, the last one last.
+    pub(super) fn last(&self, count: usize) -> impl Iterator<Item = &Arc<Epoch>> {
+        self.0.iter().skip(self.0.len().saturating_sub(count))
+    }
+
     /// The one that was in force all the time between two moments, if there is one.
     pub(crate) fn only(&self, from: Instant, to: Instant) -> Option<&Arc<Epoch>> {
         let last = self.0.iter().rfind(|epoch| epoch.begun <= to)?;

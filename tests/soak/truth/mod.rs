@@ -6,6 +6,7 @@
 
 mod behind;
 mod case;
+mod dossier;
 mod epochs;
 mod list;
 mod log;
@@ -24,7 +25,7 @@ use crate::jitter::Jitter;
 use crate::support::Answer;
 
 /// A read that has begun may take so long to reach its peer.
-const ON_THE_WAY: Duration = Duration::from_secs(1);
+pub(crate) const ON_THE_WAY: Duration = Duration::from_secs(1);
 
 /// The checker.
 #[derive(Default)]

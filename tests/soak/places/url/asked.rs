@@ -1,7 +1,12 @@
 //! A request, and whether it holds what belongs to the server that gets it, and nothing else.
 
+use std::sync::Arc;
+
+use super::login::Login;
 use super::redirect::NOWHERE;
+use super::servers::LIST;
 use crate::chance::Chance;
+use crate::stage::Stage;
 use crate::support::peer::header;
 
 /// One request.
@@ -20,11 +25,6 @@ impl Asked<'_> {
         if sent.as_deref() != self.is_first.then_some(key) {
             return Err(format!("{at} was asked with the key {sent:?}"));
         }
-        if let Some(login) = header(self.head, "authorization") {
-            return Err(format!(
-                "{at} was asked with {login:?}, which stood in a Location"
-            ));
-        }
         if NOWHERE.contains(&self.path) {
             return Err(format!("a redirect to {at} was followed"));
         }
@@ -37,6 +37,28 @@ impl Asked<'_> {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Whether it says who asks, as this server is to know it.
+    pub(super) fn check_login(
+        &self,
+        stage: &Stage,
+        login: Option<&Arc<Login>>,
+    ) -> Result<(), String> {
+        let at = self.at();
+        match (header(self.head, "authorization"), login) {
+            (None, None) => Ok(()),
+            (Some(sent), None) => Err(format!(
+                "{at} was asked as {sent:?}, which is for another server or stood in a Location"
+            )),
+            (None, Some(_)) => Err(format!("{at} was not told who asks")),
+            (Some(sent), Some(login)) => login.check(stage, &sent, self.begins()),
+        }
+    }
+
+    /// Whether it is the first of its read.
+    fn begins(&self) -> bool {
+        self.path == LIST
     }
 
     /// The server and the path: who an entity tag belongs to.

@@ -149,7 +149,7 @@ impl Exchange {
                 kept(&answer("200 OK", &fields, packed), wire)
             }
             // Whoever cuts a connection without TLS cannot be told from who ends it.
-            Fault::CutTls if self.host.place_is_its_own() => ended(&whole[..cut], wire),
+            Fault::CutTls if self.host.servers().is_plain() => ended(&whole[..cut], wire),
             Fault::CutTls => {
                 let part = &text.as_bytes()[..cut - body];
                 ended(&[b"HTTP/1.1 200 OK\r\n\r\n", part].concat(), wire)
@@ -184,7 +184,7 @@ impl Exchange {
                 let line = match self.chance.number(0..9) {
                     0 => "<html>".into(),
                     // A server may say again what was sent to it.
-                    1 => format!("10.0.0.1:80 {}", self.host.key),
+                    1 => format!("10.0.0.1:80 {}", self.host.a_secret(&mut self.chance)),
                     _ => lists::bad_line(&mut self.chance).to_owned(),
                 };
                 kept(&answer("200 OK", &tag, format!("{text}\n{line}\n")), wire)

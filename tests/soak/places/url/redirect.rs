@@ -69,23 +69,16 @@ impl Host {
     /// A way to write where a path is, here or at the other server (RFC 3986, section 4.2).
     fn location(&self, is_first: bool, path: &str, chance: &mut Chance) -> (&'static str, String) {
         let servers = self.servers();
-        let (here, there) = match is_first {
-            true => (&servers.first, &servers.elsewhere),
-            false => (&servers.elsewhere, &servers.first),
-        };
-        let scheme = here.url("");
-        let scheme = scheme.split_once("//").map_or("", |(scheme, _)| scheme);
+        let scheme = servers.scheme();
+        let (here, there) = (servers.authority(is_first), servers.authority(!is_first));
         match chance.number(0..8) {
             0 => ("by path", format!("/{path}")),
             1 => ("by name", path.to_owned()),
             2 => ("by steps", format!("../x/.././{path}#part")),
-            3 => ("by host", format!("//{}/{path}", here.address)),
-            4 => (
-                "with a login",
-                format!("{scheme}//me:pw@{}/{path}", here.address),
-            ),
-            5 => ("by URL", here.url(&format!("/{path}"))),
-            _ => ("elsewhere", there.url(&format!("/{path}"))),
+            3 => ("by host", format!("//{here}/{path}")),
+            4 => ("with a login", format!("{scheme}://me:pw@{here}/{path}")),
+            5 => ("by URL", format!("{scheme}://{here}/{path}")),
+            _ => ("elsewhere", format!("{scheme}://{there}/{path}")),
         }
     }
 
@@ -94,11 +87,7 @@ impl Host {
         let body = "10.66.66.66:80\n";
         let [nowhere, _] = NOWHERE;
         let good = format!("Location: {nowhere}\r\n");
-        // From https to http is a step down.
-        let down = match &self.servers().below {
-            None => format!("ftp://{}", self.servers().first.address),
-            Some(below) => below.url(""),
-        };
+        let down = self.servers().down();
         let (status, fields) = match chance.number(0..5) {
             0 => (chance.of_these(&STATUSES), String::new()),
             1 => (chance.of_these(&STATUSES), format!("{good}{good}")),
