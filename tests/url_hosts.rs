@@ -7,9 +7,9 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 
-use crate::dns_resolv_conf::{instead, may_mount};
 use crate::support::dns::{Asked, DnsServer, NXDOMAIN, SERVFAIL};
 use crate::support::peer::list;
+use crate::support::resolv_conf::{instead, may_mount};
 use crate::support::{Authority, Peer, Reply, Setup, assert_says, only};
 
 #[test]

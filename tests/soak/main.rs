@@ -57,6 +57,7 @@ use crate::tally::Tally;
 use crate::truth::Truth;
 
 const SECONDS: u64 = 60;
+const RESOLV_CONF: &str = "resolv.conf";
 /// Between two quiet moments.
 const ROUND: Duration = Duration::from_secs(20);
 
@@ -123,6 +124,7 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
         mut services,
         writers,
         files,
+        resolv_conf,
         renewals,
     } = set_up(&later, seed);
     let names: Vec<&'static str> = services.living.iter().map(|service| service.name).collect();
@@ -135,10 +137,17 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
         .file("pair-b.txt", "10.92.0.1\n")
         .file("crowd.txt", crowd)
         .file(&first.list.0, &first.list.1);
-    let vigie = files
+    let setup = files
         .iter()
-        .fold(setup, |setup, (name, text)| setup.file(name, text))
-        .start();
+        .fold(setup, |setup, (name, text)| setup.file(name, text));
+    let vigie = match resolv_conf {
+        None => setup.start(),
+        Some(text) => {
+            let path = setup.path(RESOLV_CONF);
+            let instead = support::resolv_conf::instead(&path);
+            setup.file(RESOLV_CONF, text).after(&instead).start()
+        }
+    };
     let truth = Truth::default();
     let _ = truth
         .begin_epoch(0, first.specs.clone())

@@ -15,6 +15,8 @@ pub(crate) struct SetUp {
     pub(crate) services: Services,
     pub(crate) writers: Vec<Writer>,
     pub(crate) files: Vec<(String, String)>,
+    /// What resolv.conf is to be.
+    pub(crate) resolv_conf: Option<String>,
     pub(crate) renewals: Vec<Renewal>,
 }
 
@@ -111,12 +113,17 @@ pub(crate) fn set_up(later: &Later, seed: u64) -> SetUp {
         ));
     }
     let mut files = url::logins();
+    let resolv_conf = dns::start_with_search(later, seed, 24).map(|(kept, resolv_conf)| {
+        living.push(Living::new("dns-searched", vec![kept], &[0, 2000]));
+        resolv_conf
+    });
     files.push(("ca.pem".into(), authorities));
     files.push(("kube.yml".into(), kubeconfig));
     SetUp {
         services: Services::new(living, Chance::of(seed, "services")),
         writers,
         files,
+        resolv_conf,
         renewals: vec![certificate, cluster_certificate],
     }
 }

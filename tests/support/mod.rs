@@ -11,6 +11,7 @@ mod hanging;
 mod log;
 mod network;
 pub(crate) mod peer;
+pub(crate) mod resolv_conf;
 mod served;
 mod wire;
 

@@ -10,6 +10,7 @@ mod questions;
 mod reading;
 mod records;
 mod said;
+mod search;
 mod sending;
 mod servers;
 mod targets;
@@ -24,6 +25,7 @@ use self::numbers::Numbers;
 use self::questions::{Place as Belongs, Questions, State as Told};
 use self::reading::Read;
 use self::said::Said;
+pub(crate) use self::search::start_with_search;
 use self::servers::First;
 use self::targets::Targets;
 pub(crate) use self::wanted::{Carrier, Family, Servers, Type, Wanted};
@@ -60,9 +62,18 @@ struct State {
 
 /// Starts one.
 pub(crate) fn start(stage: &Later, seed: u64, number: u8, wanted: Wanted) -> Kept {
+    let zone = zone(stage, seed, number, wanted);
+    Kept {
+        place: zone.place.clone(),
+        kind: "dns",
+        source: servers::start(zone),
+    }
+}
+
+fn zone(stage: &Later, seed: u64, number: u8, wanted: Wanted) -> Zone {
     let name = format!("dns place {number}");
     let is_of_addresses = wanted.kind == Type::A;
-    let zone = Zone {
+    Zone {
         stage: stage.clone(),
         place: Place::new(&name),
         style: Style {
@@ -86,12 +97,6 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8, wanted: Wanted) -> Kep
             numbers: Numbers::default(),
             firsts: Vec::new(),
         }),
-    };
-    let place = zone.place.clone();
-    Kept {
-        place,
-        kind: "dns",
-        source: servers::start(zone),
     }
 }
 
@@ -104,6 +109,9 @@ impl Zone {
 
     /// What one of the servers does about a question.
     fn answer(&self, asked: &Asked, server: usize) -> Vec<Act> {
+        if let Some(acts) = self.passes_over(asked) {
+            return acts;
+        }
         let mut state = self.state.lock().unwrap();
         let state = &mut *state;
         let alias = forms::alias_version(&asked.name);

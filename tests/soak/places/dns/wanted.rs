@@ -44,6 +44,8 @@ pub(crate) struct Wanted {
     pub(super) carrier: Carrier,
     pub(super) family: Family,
     pub(super) servers: Servers,
+    /// Whether the search list of resolv.conf makes the name whole.
+    pub(super) is_searched: bool,
 }
 
 impl Wanted {
@@ -54,6 +56,7 @@ impl Wanted {
             carrier: Carrier::Udp,
             family: Family::Any,
             servers: Servers::One,
+            is_searched: false,
         }
     }
 
@@ -67,6 +70,13 @@ impl Wanted {
 
     pub(crate) fn servers(self, servers: Servers) -> Self {
         Self { servers, ..self }
+    }
+
+    pub(super) fn searched(self) -> Self {
+        Self {
+            is_searched: true,
+            ..self
+        }
     }
 
     pub(super) fn name(&self) -> &'static str {
