@@ -86,10 +86,11 @@ pub(crate) fn start(
                 shared.vigie.setup.write(&next.list.0, &next.list.1);
                 let epoch = shared.truth.begin_epoch(number, next.specs.clone());
                 let is_requested = chance.one_in(2);
-                // It may find either file.
-                let mut other = (is_requested && chance.one_in(2)).then(|| shared.vigie.connect());
+                // It may find either file, and may be under way when the next one is asked for.
+                let mut other = (is_requested && !chance.one_in(4)).then(|| shared.vigie.connect());
                 if let Some(other) = &mut other {
                     other.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
+                    shared.pause(chance.ms(0..12));
                 }
                 shared.vigie.setup.write_services(&next.text);
                 match is_requested {

@@ -188,6 +188,10 @@ impl Host {
             tag: asked.tag(&format!("{version}"), &mut chance),
             path: asked.path.to_owned(),
             is_conditional: header(head, "if-none-match").is_some(),
+            secret: asked
+                .secret()
+                .filter(|_| chance.one_in(2))
+                .unwrap_or_else(|| self.key.clone()),
             chance,
         };
         match fault {
@@ -231,14 +235,6 @@ impl Host {
 
     fn servers(&self) -> &Servers {
         self.servers.get().expect("they are set before anyone asks")
-    }
-
-    /// One of those that the first server was sent last.
-    fn a_secret(&self, chance: &mut Chance) -> String {
-        match &self.login {
-            Some(login) if chance.one_in(2) => login.present(),
-            _ => self.key.clone(),
-        }
     }
 
     /// Takes no connections for a while.

@@ -56,6 +56,11 @@ impl Asked<'_> {
         }
     }
 
+    /// The token or the password that it has.
+    pub(super) fn secret(&self) -> Option<String> {
+        header(self.head, "authorization").and_then(|sent| Login::secret_in(&sent))
+    }
+
     /// Whether it is the first of its read.
     fn begins(&self) -> bool {
         self.path == LIST

@@ -30,6 +30,8 @@ pub(super) struct Exchange {
     pub(super) path: String,
     /// Whether it says what is at hand.
     pub(super) is_conditional: bool,
+    /// What was sent with it or before it, and is not to be told.
+    pub(super) secret: String,
     pub(super) chance: Chance,
 }
 

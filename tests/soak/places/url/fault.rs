@@ -184,7 +184,7 @@ impl Exchange {
                 let line = match self.chance.number(0..9) {
                     0 => "<html>".into(),
                     // A server may say again what was sent to it.
-                    1 => format!("10.0.0.1:80 {}", self.host.a_secret(&mut self.chance)),
+                    1 => format!("10.0.0.1:80 {}", self.secret),
                     _ => lists::bad_line(&mut self.chance).to_owned(),
                 };
                 kept(&answer("200 OK", &tag, format!("{text}\n{line}\n")), wire)

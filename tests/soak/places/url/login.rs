@@ -80,9 +80,15 @@ impl Login {
         WAYS.map(file).into()
     }
 
-    /// What is sent now, without its scheme.
-    pub(super) fn present(&self) -> String {
-        self.secret(self.secrets.lock().unwrap().count)
+    /// The token, or the password, in a value of the header.
+    pub(super) fn secret_in(value: &str) -> Option<String> {
+        match value.split_once(' ')? {
+            ("Bearer", token) => Some(token.to_owned()),
+            (_, pair) => {
+                let pair = String::from_utf8(STANDARD.decode(pair).ok()?).ok()?;
+                Some(pair.split_once(':')?.1.to_owned())
+            }
+        }
     }
 
     /// Whether a request has what the file held when its read began. Errors: what it has instead.
