@@ -91,7 +91,7 @@ pub(crate) fn start(
                 if let Some(other) = &mut other {
                     other.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
                 }
-                shared.vigie.setup.write_services(&next.text);
+                write(&shared, &next, "");
                 match is_requested {
                     true => {
                         by_request(&shared, next.specs.len());
@@ -191,14 +191,17 @@ fn told<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> String {
     }
 }
 
+/// Writes a configuration, with one more line among its services.
+fn write(stage: &Stage, Configuration { cache, text, .. }: &Configuration, line: &str) {
+    let services = format!("{text}{line}\n");
+    stage.vigie.setup.write_services_and(cache, &services);
+}
+
 /// A file that is refused with words, and changes nothing.
 fn fail(stage: &Stage, present: &Configuration, (what, line): (&str, &str)) {
-    stage
-        .vigie
-        .setup
-        .write_services(&format!("{}{line}\n", present.text));
+    write(stage, present, line);
     refused(stage, "config.yml", what);
-    stage.vigie.setup.write_services(&present.text);
+    write(stage, present, "");
     stage.tally.count("reloads", "refused");
 }
 
