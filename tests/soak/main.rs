@@ -17,6 +17,7 @@
 //! | [`covered`] | what must have happened |
 //! | [`resources`] | memory, files, threads and metrics at quiet moments |
 //! | [`turns`] | the requests that a place is answering |
+//! | [`holds`] | an answer that is held across a reload |
 //! | [`stage`], [`tally`] | what all share |
 
 #[path = "../support/mod.rs"]
@@ -27,6 +28,7 @@ mod bad;
 mod behind;
 mod chance;
 mod covered;
+mod holds;
 mod honest;
 mod jitter;
 mod lists;

@@ -1,5 +1,7 @@
 //! Reloads with changing files, by request and by SIGHUP; and with files that must change nothing.
 
+mod overtaken;
+
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::sync::Arc;
@@ -34,17 +36,21 @@ const KEPT: usize = 20;
 enum Kind {
     Next,
     Same,
+    /// The same, while a read goes on that is overtaken by the next one.
+    Overtaking,
     Refused,
     OfABrokenFile,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::Next,
     Kind::Next,
     Kind::Next,
     Kind::Next,
     Kind::Next,
     Kind::Same,
+    Kind::Overtaking,
+    Kind::Overtaking,
     Kind::Refused,
     Kind::Refused,
     Kind::OfABrokenFile,
@@ -69,6 +75,10 @@ pub(crate) fn start(
         match chance.deal(&mut kinds, &KINDS) {
             Kind::OfABrokenFile => break_file(&shared, chance.of_these(&BUILT_FROM)),
             Kind::Refused => fail(&shared, &present, chance.deal(&mut bad, &BAD)),
+            Kind::Overtaking => {
+                let is_done = overtaken::reload(&shared, &present, number + 1, &mut chance);
+                number += u64::from(is_done);
+            }
             // The same file: the cache is emptied, and nothing else changes.
             Kind::Same => {
                 number += 1;

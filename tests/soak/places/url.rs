@@ -18,6 +18,7 @@ use self::exchange::{Exchange, converse, send};
 use self::fault::{FAULTS, FAULTS_OVER_TLS, Fault};
 use super::{Kept, Later, Renewal, arrived};
 use crate::chance::Chance;
+use crate::holds::Part;
 use crate::lists::Style;
 use crate::mood::Moods;
 use crate::stage::{SECRET, Stage};
@@ -168,13 +169,18 @@ impl Host {
         let turn = self.turns.begin(&stage, &self.place);
         let arrived = arrived(&stage, &self.place);
         let mut state = self.state.lock().unwrap();
-        let fault = match asked.leads_too_far() {
-            true => Some(Fault::TooManyRedirects),
-            false => state.moods.now().filter(|_| !stage.quiet.is_wanted()),
+        let part = match asked.leads_too_far() {
+            true => None,
+            false => stage.holds.part(&self.place),
+        };
+        let fault = match &part {
+            Some(part) => Fault::of(part, &mut state.chance),
+            None if asked.leads_too_far() => Some(Fault::TooManyRedirects),
+            None => state.moods.now().filter(|_| !stage.quiet.is_wanted()),
         };
         let fault = fault.filter(|fault| *fault != Fault::Refuse || self.place_is_its_own());
         let mut chance = state.chance.fork();
-        if fault.is_none() {
+        if fault.is_none() && part.is_none() {
             if let Some(next) = redirect::next(&asked, &mut chance) {
                 return self.redirect(&stage, turn, &asked, &next, &mut chance);
             }
@@ -191,6 +197,7 @@ impl Host {
             tag: asked.tag(&format!("{version}"), &mut chance),
             path: asked.path.to_owned(),
             is_conditional: header(head, "if-none-match").is_some(),
+            hold: part.and_then(Part::hold),
             chance,
         };
         match fault {

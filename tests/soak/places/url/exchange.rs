@@ -9,6 +9,7 @@ use super::ending::Ending;
 use super::fault::Fault;
 use super::form::Form;
 use crate::chance::Chance;
+use crate::holds::Hold;
 use crate::lists::Endpoint;
 use crate::stage::Stage;
 use crate::support::Reply;
@@ -30,6 +31,8 @@ pub(super) struct Exchange {
     pub(super) path: String,
     /// Whether it says what is at hand.
     pub(super) is_conditional: bool,
+    /// Set where it is held until another has overtaken it.
+    pub(super) hold: Option<Arc<Hold>>,
     pub(super) chance: Chance,
 }
 
