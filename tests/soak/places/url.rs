@@ -7,6 +7,7 @@ mod exchange;
 mod fault;
 mod form;
 mod redirect;
+mod words;
 mod wrong;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -249,7 +250,7 @@ impl Host {
 
     /// Takes no connections for a while.
     fn refuse(self: &Arc<Self>, stage: &Arc<Stage>, length: Duration) {
-        let span = self.place.begin(Excuse::Failing);
+        let span = self.place.begin(Excuse::Saying(words::REFUSED));
         let (host, stage) = (self.clone(), stage.clone());
         std::thread::spawn(move || {
             let peer = &host.servers().first;

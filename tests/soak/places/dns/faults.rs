@@ -99,6 +99,51 @@ pub(super) fn of(wanted: &Wanted) -> &'static [Fault] {
     }
 }
 
+/// Over UDP, and where nothing but TCP is spoken.
+const CUT_OFF: [&str; 5] = [
+    " gave a truncated answer, and over TCP it ",
+    "it closed the TCP connection before the answer was whole",
+    "it is truncated over TCP",
+    "it answers another question",
+    "receiving over TCP: ",
+];
+const MALFORMED: [&str; 4] = [
+    " gave a malformed answer: ",
+    "CNAME records",
+    " answered response code 16",
+    " answered NOTAUTH",
+];
+
+impl Fault {
+    /// The sentences that there are for it, as parts of them.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            // These are lists, or nothing.
+            Self::Silent | Self::Lost | Self::OneRefused => &[],
+            Self::OneSilent | Self::TargetSilent => &[],
+            Self::Servfail => &[" answered SERVFAIL"],
+            Self::Refused => &[" answered REFUSED"],
+            Self::Malformed => &MALFORMED,
+            Self::TruncatedForGood => &CUT_OFF,
+            Self::OneMalformed => &[
+                MALFORMED[0],
+                MALFORMED[1],
+                MALFORMED[2],
+                MALFORMED[3],
+                CUT_OFF[0],
+                CUT_OFF[1],
+                CUT_OFF[2],
+                CUT_OFF[3],
+                CUT_OFF[4],
+            ],
+            Self::Trimmed => &[" gave a trimmed answer, and over TCP it "],
+            Self::TargetFails => &[" answered SERVFAIL", " answered REFUSED"],
+            Self::AllGone => &["no target of its SRV records has an address"],
+            Self::BadLine => &["the TXT record "],
+        }
+    }
+}
+
 impl Zone {
     /// What is said when the question for the name meets a fault.
     pub(super) fn plays(&self, asked: &Asked, read: &mut Read, is_known: bool) -> Option<Said> {
@@ -142,7 +187,7 @@ impl Zone {
                 (Excuse::Silent, TIMEOUT)
             }
             Some(Fault::Lost) => (Excuse::Slow, Duration::from_millis(900)),
-            Some(_) => (Excuse::Failing, Duration::from_millis(50)),
+            Some(fault) => (Excuse::Saying(fault.words()), Duration::from_millis(50)),
         };
         let span = self.place.begin_at(excuse, arrived);
         self.place.end_at(span, arrived + length);

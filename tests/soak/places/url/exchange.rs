@@ -121,7 +121,7 @@ impl Exchange {
         let excuse = match fault {
             Fault::Slow => Excuse::Slow,
             Fault::Silent | Fault::Drip => Excuse::Silent,
-            _ => Excuse::Failing,
+            _ => Excuse::Saying(fault.words(self.version)),
         };
         let place = self.host.place.clone();
         let span = place.begin_at(excuse, self.arrived);

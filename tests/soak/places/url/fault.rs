@@ -9,6 +9,7 @@ use super::LARGEST;
 use super::ending::Ending;
 use super::exchange::{Exchange, send, wait_for_end};
 use super::form::{chunks, gzip};
+use super::words;
 use crate::chance::Chance;
 use crate::holds::Part;
 use crate::lists;
@@ -82,18 +83,6 @@ pub(super) const FAULTS_OVER_TLS: [Fault; 10] = [
     Fault::Slow,
     Fault::Silent,
     Fault::Drip,
-];
-
-const STATUSES: [&str; 9] = [
-    "500 Oh",
-    "503 No",
-    "404 Not Found",
-    "403 Forbidden",
-    "206 Partial Content",
-    "203 Other",
-    "201 Created",
-    "204 No Content",
-    "101 Switching Protocols",
 ];
 
 /// Those of a place that is to fail at once.
@@ -176,8 +165,8 @@ impl Exchange {
                 ended(&[b"HTTP/1.1 200 OK\r\n\r\n", part].concat(), wire)
             }
             Fault::Status => {
-                let status = self.chance.of_these(&STATUSES);
-                let text = match status {
+                let (status, _) = words::status(self.version);
+                let text = match *status {
                     "204 No Content" | "101 Switching Protocols" => "",
                     _ => &text,
                 };
