@@ -29,6 +29,8 @@ const BAD: [(&str, &str); 5] = [
 ];
 /// Files that services are built from, which may be broken when they are read again.
 const BUILT_FROM: [&str; 2] = ["ca.pem", "kube.yml"];
+/// What is said of a server that has another certificate; a connection that it took before ends.
+const RENEWED: [&str; 2] = ["TLS: ", "the server ended the connection"];
 /// Lists of so many configurations are left where they are: requests for them may be under way.
 const KEPT: usize = 20;
 
@@ -139,7 +141,7 @@ impl Drop for Renewed {
 }
 
 fn renew(stage: &Stage, renewal: &mut Renewal) -> Renewed {
-    let begin = |place: &Arc<Place>| (place.clone(), place.begin(Excuse::Failing));
+    let begin = |place: &Arc<Place>| (place.clone(), place.begin(Excuse::Saying(&RENEWED)));
     let renewed = Renewed(renewal.places.iter().map(begin).collect());
     stage.vigie.setup.write(renewal.file, (renewal.renew)());
     stage

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use self::faults::Fault;
+use self::forms::Form;
 use self::numbers::Numbers;
 use self::questions::{Place as Belongs, Questions, State as Told};
 use self::reading::Read;
@@ -54,6 +55,8 @@ struct State {
     questions: Questions,
     targets: VecDeque<Targets>,
     numbers: Numbers,
+    /// The forms that come next, of those that few reads can have.
+    forms: Vec<Form>,
     /// What the first server is next.
     firsts: Vec<First>,
 }
@@ -84,6 +87,7 @@ pub(crate) fn start(stage: &Later, seed: u64, number: u8, wanted: Wanted) -> Kep
             questions: Questions::default(),
             targets: VecDeque::new(),
             numbers: Numbers::default(),
+            forms: Vec::new(),
             firsts: Vec::new(),
         }),
     };
