@@ -99,9 +99,10 @@ pub(super) fn of(wanted: &Wanted) -> &'static [Fault] {
     }
 }
 
-/// Over UDP, and where nothing but TCP is spoken.
+/// Over TCP when that was no whole answer over UDP, of this read or of the one beside it; and where only TCP is spoken.
+const OVER_TCP_IT: &str = " answer, and over TCP it ";
 const CUT_OFF: [&str; 5] = [
-    " gave a truncated answer, and over TCP it ",
+    OVER_TCP_IT,
     "it closed the TCP connection before the answer was whole",
     "it is truncated over TCP",
     "it answers another question",
@@ -136,7 +137,7 @@ impl Fault {
                 CUT_OFF[3],
                 CUT_OFF[4],
             ],
-            Self::Trimmed => &[" gave a trimmed answer, and over TCP it "],
+            Self::Trimmed => &[OVER_TCP_IT],
             Self::TargetFails => &[" answered SERVFAIL", " answered REFUSED"],
             Self::AllGone => &["no target of its SRV records has an address"],
             Self::BadLine => &["the TXT record "],
