@@ -99,21 +99,22 @@ pub(super) fn of(wanted: &Wanted) -> &'static [Fault] {
     }
 }
 
-/// Over TCP when that was no whole answer over UDP, of this read or of the one beside it; and where only TCP is spoken.
+/// Over TCP, when that was no whole answer over UDP: of this read, or of the one beside it.
 const OVER_TCP_IT: &str = " answer, and over TCP it ";
-const CUT_OFF: [&str; 5] = [
+/// What is said of an answer that is none: so many of a malformed one, then those of one that is cut off.
+static NO_ANSWER: [&str; 9] = [
+    " gave a malformed answer: ",
+    "CNAME records",
+    " answered response code 16",
+    " answered NOTAUTH",
     OVER_TCP_IT,
+    // Where nothing but TCP is spoken.
     "it closed the TCP connection before the answer was whole",
     "it is truncated over TCP",
     "it answers another question",
     "receiving over TCP: ",
 ];
-const MALFORMED: [&str; 4] = [
-    " gave a malformed answer: ",
-    "CNAME records",
-    " answered response code 16",
-    " answered NOTAUTH",
-];
+const OF_MALFORMED: usize = 4;
 
 impl Fault {
     /// The sentences that there are for it, as parts of them.
@@ -124,19 +125,9 @@ impl Fault {
             Self::OneSilent | Self::TargetSilent => &[],
             Self::Servfail => &[" answered SERVFAIL"],
             Self::Refused => &[" answered REFUSED"],
-            Self::Malformed => &MALFORMED,
-            Self::TruncatedForGood => &CUT_OFF,
-            Self::OneMalformed => &[
-                MALFORMED[0],
-                MALFORMED[1],
-                MALFORMED[2],
-                MALFORMED[3],
-                CUT_OFF[0],
-                CUT_OFF[1],
-                CUT_OFF[2],
-                CUT_OFF[3],
-                CUT_OFF[4],
-            ],
+            Self::Malformed => &NO_ANSWER[..OF_MALFORMED],
+            Self::TruncatedForGood => &NO_ANSWER[OF_MALFORMED..],
+            Self::OneMalformed => &NO_ANSWER,
             Self::Trimmed => &[OVER_TCP_IT],
             Self::TargetFails => &[" answered SERVFAIL", " answered REFUSED"],
             Self::AllGone => &["no target of its SRV records has an address"],
