@@ -35,6 +35,7 @@ const ALWAYS: [(&str, &[&str]); 11] = [
             "by request",
             "by SIGHUP",
             "of the same file",
+            "between two reads",
             "refused",
             "of a broken file",
             "with another ca.pem",

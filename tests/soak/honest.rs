@@ -93,10 +93,7 @@ pub(crate) fn start_pairs(stage: &Arc<Stage>) {
     let (mut lowest, mut chance) = (0, stage.chance("pairs"));
     stage.run("pairs", move || {
         for service in ["pair-a", "pair-b"] {
-            let begun = Instant::now();
-            let answer = connection.0.ask("GET", &format!("/services?service_name={service}"), &[]);
-            let asked = Asked { service, begun, alone: begun, ended: Instant::now(), implied: None };
-            if let Some(allowed) = judge(&shared, &asked, &answer, "pair") {
+            if let Some(allowed) = ask_over(&mut connection, &shared, service, "pair") {
                 let (first, last) = allowed.epochs;
                 if last < lowest {
                     shared.fail(format!("{service} is of configuration {last} at most, after an answer of {lowest} at least"));
@@ -106,6 +103,26 @@ pub(crate) fn start_pairs(stage: &Arc<Stage>) {
         }
         shared.pause(chance.ms(0..8));
     });
+}
+
+/// Asks once; gives what the answer was, if it was allowed.
+pub(crate) fn ask(stage: &Stage, service: &str) -> Option<Kind> {
+    let mut line = Line::over(stage.vigie.connect());
+    ask_over(&mut line, stage, service, "one").map(|allowed| allowed.kind)
+}
+
+fn ask_over(line: &mut Line, stage: &Stage, service: &str, way: &str) -> Option<Allowed> {
+    let begun = Instant::now();
+    let target = format!("/services?service_name={service}");
+    let answer = line.0.ask("GET", &target, &[]);
+    let asked = Asked {
+        service,
+        begun,
+        alone: begun,
+        ended: Instant::now(),
+        implied: None,
+    };
+    judge(stage, &asked, &answer, way)
 }
 
 /// Holds an answer against the truth.

@@ -17,6 +17,7 @@
 //! | [`covered`] | what must have happened |
 //! | [`resources`] | memory, files, threads and metrics at quiet moments |
 //! | [`turns`] | the requests that a place is answering |
+//! | [`holds`] | an answer that is held across a reload |
 //! | [`stage`], [`tally`] | what all share |
 
 #[path = "../support/mod.rs"]
@@ -27,6 +28,7 @@ mod bad;
 mod behind;
 mod chance;
 mod covered;
+mod holds;
 mod honest;
 mod jitter;
 mod lists;
@@ -132,6 +134,7 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     let crowd = lists::lines(&services::crowd(), &mut Chance::of(seed, "crowd"));
     let setup = Setup::services(&first.text)
         .addresses(&["127.0.0.1:0", "unix:vigie.sock"])
+        .top(&first.cache)
         .server("request_timeout: 2s\nwrite_timeout: 2s\nmax_connections: 2000")
         .file("token", format!("{SECRET}token-0\n"))
         .file("pair-b.txt", "10.92.0.1\n")

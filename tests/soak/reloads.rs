@@ -1,5 +1,7 @@
 //! Reloads with changing files, by request and by SIGHUP; and with files that must change nothing.
 
+mod overtaken;
+
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::sync::Arc;
@@ -27,6 +29,8 @@ const BAD: [(&str, &str); 5] = [
 ];
 /// Files that services are built from, which may be broken when they are read again.
 const BUILT_FROM: [&str; 2] = ["ca.pem", "kube.yml"];
+/// What is said of a server that has another certificate; a connection that it took before ends.
+const RENEWED: [&str; 2] = ["TLS: ", "the server ended the connection"];
 /// Lists of so many configurations are left where they are: requests for them may be under way.
 const KEPT: usize = 20;
 
@@ -34,17 +38,21 @@ const KEPT: usize = 20;
 enum Kind {
     Next,
     Same,
+    /// The same, while a read goes on that is overtaken by the next one.
+    Overtaking,
     Refused,
     OfABrokenFile,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 11] = [
     Kind::Next,
     Kind::Next,
     Kind::Next,
     Kind::Next,
     Kind::Next,
     Kind::Same,
+    Kind::Overtaking,
+    Kind::Overtaking,
     Kind::Refused,
     Kind::Refused,
     Kind::OfABrokenFile,
@@ -69,6 +77,10 @@ pub(crate) fn start(
         match chance.deal(&mut kinds, &KINDS) {
             Kind::OfABrokenFile => break_file(&shared, chance.of_these(&BUILT_FROM)),
             Kind::Refused => fail(&shared, &present, chance.deal(&mut bad, &BAD)),
+            Kind::Overtaking => {
+                let is_done = overtaken::reload(&shared, &present, number + 1, &mut chance);
+                number += u64::from(is_done);
+            }
             // The same file: the cache is emptied, and nothing else changes.
             Kind::Same => {
                 number += 1;
@@ -92,7 +104,7 @@ pub(crate) fn start(
                     other.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
                     shared.pause(chance.ms(0..12));
                 }
-                shared.vigie.setup.write_services(&next.text);
+                write(&shared, &next, "");
                 match is_requested {
                     true => {
                         by_request(&shared, next.specs.len());
@@ -130,7 +142,7 @@ impl Drop for Renewed {
 }
 
 fn renew(stage: &Stage, renewal: &mut Renewal) -> Renewed {
-    let begin = |place: &Arc<Place>| (place.clone(), place.begin(Excuse::Failing));
+    let begin = |place: &Arc<Place>| (place.clone(), place.begin(Excuse::Saying(&RENEWED)));
     let renewed = Renewed(renewal.places.iter().map(begin).collect());
     stage.vigie.setup.write(renewal.file, (renewal.renew)());
     stage
@@ -192,14 +204,17 @@ fn told<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> String {
     }
 }
 
+/// Writes a configuration, with one more line among its services.
+fn write(stage: &Stage, Configuration { cache, text, .. }: &Configuration, line: &str) {
+    let services = format!("{text}{line}\n");
+    stage.vigie.setup.write_services_and(cache, &services);
+}
+
 /// A file that is refused with words, and changes nothing.
 fn fail(stage: &Stage, present: &Configuration, (what, line): (&str, &str)) {
-    stage
-        .vigie
-        .setup
-        .write_services(&format!("{}{line}\n", present.text));
+    write(stage, present, line);
     refused(stage, "config.yml", what);
-    stage.vigie.setup.write_services(&present.text);
+    write(stage, present, "");
     stage.tally.count("reloads", "refused");
 }
 

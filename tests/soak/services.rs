@@ -1,12 +1,14 @@
 //! The services, as each configuration has them: the same names, but with other sources, ports, ttls and max_stales; and
-//! a few that say in which configuration they were read.
+//! a few that say in which configuration they were read. What a service does not say, it has from the section `cache`.
+
+mod draft;
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::draft::Draft;
 use crate::chance::Chance;
 use crate::lists::{self, DEFAULT_PORT, Endpoint, Spelling};
 use crate::places::Kept;
@@ -33,6 +35,8 @@ pub(crate) struct Services {
 
 /// One configuration.
 pub(crate) struct Configuration {
+    /// The section `cache`.
+    pub(crate) cache: String,
     /// The lines under `services:`.
     pub(crate) text: String,
     pub(crate) specs: HashMap<String, Spec>,
@@ -116,10 +120,10 @@ impl Services {
     pub(crate) fn next(&mut self) -> Configuration {
         self.generation += 1;
         let generation = self.generation;
-        let (mut text, mut specs) = (String::new(), HashMap::new());
+        let mut draft = Draft::new(&mut self.chance);
         for service in &mut self.living {
             service.change(&mut self.chance);
-            add(&mut text, &mut specs, service.name, service.spec());
+            draft.add(service.name, service.spec());
         }
         let file = format!("pair-{generation}.txt");
         let own = format!("generation-{generation}");
@@ -132,20 +136,19 @@ impl Services {
             ttl: Duration::from_millis(500),
             max_stale: Duration::ZERO,
         };
-        let mut add = |name: &str, spec| add(&mut text, &mut specs, name, spec);
-        add("pair-a", still("pair-a", &list, &file));
+        draft.add("pair-a", still("pair-a", &list, &file));
         let pair_b = still("pair-b", &[one(92, 1, DEFAULT_PORT)], "pair-b.txt");
         let default_port = 10_000 + (generation % 50_000) as u16;
-        add(
+        draft.add(
             "pair-b",
             Spec {
                 default_port,
                 ..pair_b
             },
         );
-        add(&own, still(&own, &list, &file));
+        draft.add(&own, still(&own, &list, &file));
         let place = self.crowd.clone();
-        add(
+        draft.add(
             "crowd",
             Spec {
                 place,
@@ -153,33 +156,15 @@ impl Services {
             },
         );
         if generation.is_multiple_of(2) {
-            add("comes-and-goes", still("comes-and-goes", &list, &file));
+            draft.add("comes-and-goes", still("comes-and-goes", &list, &file));
         }
         let list = lists::lines(&list, &mut self.chance);
         Configuration {
-            text,
-            specs,
+            cache: draft.cache,
+            text: draft.text,
+            specs: draft.specs,
             own,
             list: (file, list),
         }
     }
-}
-
-/// A service in both forms.
-fn add(text: &mut String, specs: &mut HashMap<String, Spec>, name: &str, spec: Spec) {
-    let Spec {
-        kind,
-        source,
-        default_port,
-        ttl,
-        max_stale,
-        ..
-    } = &spec;
-    let _ = writeln!(
-        text,
-        "{name}: {{{kind}: {source}, default_port: {default_port}, cache_ttl: {}ms, max_stale: {}ms}}",
-        ttl.as_millis(),
-        max_stale.as_millis()
-    );
-    specs.insert(name.into(), spec);
 }

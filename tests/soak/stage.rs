@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::chance::Chance;
+use crate::holds::Holds;
 use crate::support::Vigie;
 use crate::tally::Tally;
 use crate::truth::Truth;
@@ -24,6 +25,7 @@ pub(crate) struct Stage {
     pub(crate) truth: Truth,
     pub(crate) tally: Tally,
     pub(crate) quiet: Quiet,
+    pub(crate) holds: Holds,
     ended: AtomicBool,
     failure: Mutex<Option<String>>,
     parts: Mutex<Vec<thread::JoinHandle<()>>>,
@@ -44,6 +46,7 @@ impl Stage {
             truth,
             tally,
             quiet: Quiet::default(),
+            holds: Holds::default(),
             ended: AtomicBool::new(false),
             failure: Mutex::default(),
             parts: Mutex::default(),

@@ -111,7 +111,12 @@ impl Setup {
 
     /// Writes `config.yml` with other services than at the start.
     pub(crate) fn write_services(&self, lines: &str) {
-        self.write_config(&self.server, &self.top, lines);
+        self.write_services_and(&self.top, lines);
+    }
+
+    /// The same with other lines beside `server:` and `services:` too.
+    pub(crate) fn write_services_and(&self, top: &str, lines: &str) {
+        self.write_config(&self.server, top, lines);
     }
 
     /// Writes `config.yml` with other lines under `server:`, beside it, and under `services:`.

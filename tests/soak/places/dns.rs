@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use self::faults::Fault;
+use self::forms::Form;
 use self::numbers::Numbers;
 use self::questions::{Place as Belongs, Questions, State as Told};
 use self::reading::Read;
@@ -56,6 +57,8 @@ struct State {
     questions: Questions,
     targets: VecDeque<Targets>,
     numbers: Numbers,
+    /// The forms that come next, of those that few reads can have.
+    forms: Vec<Form>,
     /// What the first server is next.
     firsts: Vec<First>,
 }
@@ -95,6 +98,7 @@ fn zone(stage: &Later, seed: u64, number: u8, wanted: Wanted) -> Zone {
             questions: Questions::default(),
             targets: VecDeque::new(),
             numbers: Numbers::default(),
+            forms: Vec::new(),
             firsts: Vec::new(),
         }),
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use self::api::Api;
-use self::fault::{FAULTS, Fault};
+use self::fault::{FAULTS, Fault, GONE};
 use self::page::Page;
 use self::ports::Ports;
 use super::{Kept, Later, Renewal, arrived};
@@ -22,7 +22,7 @@ use crate::stage::Stage;
 use crate::support::Reply;
 use crate::support::cluster::{Cluster, status};
 use crate::support::peer::answer;
-use crate::truth::{Excuse, Place, TIMEOUT};
+use crate::truth::{Place, TIMEOUT};
 use crate::turns::{Turn, Turns};
 
 /// What each continue token ends with: it says nothing, and must come back as it is. As JSON may write it.
@@ -142,7 +142,7 @@ impl Service {
             drop(turn);
             stage.tally.count("peers: kubernetes", "forgotten list");
             state.forgotten = Some(Instant::now());
-            let span = self.place.begin(Excuse::Failing);
+            let span = self.place.begin(GONE);
             self.place.end(span);
             return status("410 Gone", "The provided continue parameter is too old");
         }
@@ -200,7 +200,7 @@ impl Service {
             // A read begins anew once, and a read beside another may have done so already.
             let is_second = state.forgotten.is_some_and(|at| at.elapsed() < TIMEOUT);
             if read.fault.is_some() || is_second {
-                self.place.end(self.place.begin(Excuse::Failing));
+                self.place.end(self.place.begin(GONE));
             }
             drop(turn);
             return status("410 Gone", "The provided continue parameter is too old");
@@ -220,9 +220,10 @@ impl Service {
         let fault = read.fault.filter(is_played);
         let is_whole =
             is_last && matches!(read.fault, None | Some(Fault::Slow | Fault::AlwaysGone));
-        let is_no_list = matches!(read.fault, Some(Fault::WrongPorts | Fault::WrongSlice));
+        let is_no_list = |fault: &Fault| matches!(fault, Fault::WrongPorts | Fault::WrongSlice);
+        let excusing = fault.or(read.fault.filter(is_no_list));
         let page = Page {
-            is_no_list,
+            excuse: excusing.map(Fault::excuse),
             stage: stage.clone(),
             place: self.place.clone(),
             chance,

@@ -9,6 +9,7 @@ mod form;
 mod login;
 mod redirect;
 mod servers;
+mod words;
 mod wrong;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -22,6 +23,7 @@ use self::login::Login;
 use self::servers::Servers;
 use super::{Kept, Later, Renewal, arrived};
 use crate::chance::Chance;
+use crate::holds::Part;
 use crate::lists::Style;
 use crate::mood::Moods;
 use crate::stage::{SECRET, Stage};
@@ -165,13 +167,18 @@ impl Host {
         let turn = self.turns.begin(&stage, &self.place);
         let arrived = arrived(&stage, &self.place);
         let mut state = self.state.lock().unwrap();
-        let fault = match asked.leads_too_far() {
-            true => Some(Fault::TooManyRedirects),
-            false => state.moods.now().filter(|_| !stage.quiet.is_wanted()),
+        let part = match asked.leads_too_far() {
+            true => None,
+            false => stage.holds.part(&self.place),
+        };
+        let fault = match &part {
+            Some(part) => Fault::of(part, &mut state.chance),
+            None if asked.leads_too_far() => Some(Fault::TooManyRedirects),
+            None => state.moods.now().filter(|_| !stage.quiet.is_wanted()),
         };
         let fault = fault.filter(|fault| *fault != Fault::Refuse || self.servers().may_refuse());
         let mut chance = state.chance.fork();
-        if fault.is_none() {
+        if fault.is_none() && part.is_none() {
             if let Some(next) = redirect::next(&asked, &mut chance) {
                 return self.redirect(&stage, turn, &asked, &next, &mut chance);
             }
@@ -192,6 +199,7 @@ impl Host {
                 .secret()
                 .filter(|_| chance.one_in(2))
                 .unwrap_or_else(|| self.key.clone()),
+            hold: part.and_then(Part::hold),
             chance,
         };
         match fault {
@@ -239,7 +247,7 @@ impl Host {
 
     /// Takes no connections for a while.
     fn refuse(self: &Arc<Self>, stage: &Arc<Stage>, length: Duration) {
-        let span = self.place.begin(Excuse::Failing);
+        let span = self.place.begin(Excuse::Saying(words::REFUSED));
         let (host, stage) = (self.clone(), stage.clone());
         std::thread::spawn(move || {
             let servers = host.servers();

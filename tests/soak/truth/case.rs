@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::epochs::{Epoch, Spec};
 use super::list;
 use super::log::Log;
-use super::place::{Excuse, Give, Span};
+use super::place::{Excuse, Give, LATE, Span};
 use super::{Asked, Kind};
 use crate::support::Answer;
 
@@ -45,10 +45,10 @@ impl Case<'_> {
         match self.answer.status {
             200 | 304 => list::check(self, spec, &log),
             502 => self
-                .check_failure(spec, &log, Excuse::Failing)
+                .check_failure(spec, &log)
                 .map(|()| (Kind::Failed, None)),
             504 => self
-                .check_failure(spec, &log, Excuse::Silent)
+                .check_failure(spec, &log)
                 .map(|()| (Kind::TimedOut, None)),
             other => Err(format!("status {other}")),
         }
@@ -141,7 +141,7 @@ impl Case<'_> {
         spec.max_stale > Duration::ZERO && self.asked.ended < give.from + spec.ttl + spec.max_stale
     }
 
-    fn check_failure(&self, spec: &Spec, log: &Log, excuse: Excuse) -> Result<(), String> {
+    fn check_failure(&self, spec: &Spec, log: &Log) -> Result<(), String> {
         let sentence = self.answer.error();
         let begin = format!("service {}: {} ", self.asked.service, spec.kind);
         if !sentence.starts_with(&begin) {
@@ -156,23 +156,32 @@ impl Case<'_> {
                 "version {version} was at hand, but the answer is {sentence:?}"
             ));
         }
-        let is_late = |span: &Span| {
-            let lasted = span
-                .end
-                .unwrap_or(self.asked.ended)
-                .saturating_duration_since(span.begin);
-            span.excuse == Excuse::Slow && lasted + self.slack > TIMEOUT
+        let is_explained = match self.answer.status {
+            504 => self.is_late(log, &sentence),
+            _ => self.faults(log).any(|span| span.explains(&sentence)),
         };
-        let excuses = |span: &Span| match excuse {
-            Excuse::Silent => span.excuse == Excuse::Silent || is_late(span),
-            _ => span.excuse != Excuse::Silent && span.explains(&sentence),
-        };
-        match self.faults(log).any(excuses) {
+        match is_explained {
             true => Ok(()),
             false => Err(format!(
-                "no fault of its place explains {} {sentence:?}",
-                self.answer.status
+                "no fault of its place, and no slack of {:?}, explains {} {sentence:?}",
+                self.slack, self.answer.status
             )),
         }
+    }
+
+    /// Whether these words say that there was no answer in time, and there need not have been one: its peer was silent, or
+    /// slow, or a good answer may take as long here.
+    pub(super) fn is_late(&self, log: &Log, reason: &str) -> bool {
+        let is_late = |span: &Span| {
+            let end = span.end.unwrap_or(self.asked.ended);
+            let lasted = end.saturating_duration_since(span.begin);
+            match span.excuse {
+                Excuse::Silent => true,
+                Excuse::Slow => lasted + self.slack > TIMEOUT,
+                Excuse::Failing | Excuse::Saying(_) => false,
+            }
+        };
+        LATE.iter().any(|words| reason.contains(words))
+            && (QUICK + self.slack > TIMEOUT || self.faults(log).any(is_late))
     }
 }

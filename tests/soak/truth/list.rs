@@ -226,6 +226,7 @@ impl Rules<'_> {
                 Err(format!("stale because of {reason:?}"))
             }
             false if self.case.faults(self.log).any(|span| span.explains(reason)) => Ok(()),
+            false if self.case.is_late(self.log, reason) => Ok(()),
             _ => Err(format!(
                 "no fault of its place, and no slack of {:?}, explains {reason:?}",
                 self.case.slack

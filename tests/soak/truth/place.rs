@@ -43,8 +43,8 @@ pub(crate) enum Excuse {
     Silent,
     /// There is an answer that is no list.
     Failing,
-    /// There is an answer that is no list, and what is said of it has these words.
-    Saying(&'static str),
+    /// There is an answer that is no list, and what is said of it has one of these words.
+    Saying(&'static [&'static str]),
 }
 
 impl Place {
@@ -165,13 +165,16 @@ impl Place {
     }
 }
 
+/// What is said where there is no answer in time.
+pub(super) const LATE: [&str; 2] = ["not done within ", " did not answer in time"];
+
 impl Span {
-    /// Whether it explains a failure in these words.
-    pub(crate) fn explains(&self, reason: &str) -> bool {
+    /// Whether it explains a failure in these words, which is no time-out.
+    pub(super) fn explains(&self, reason: &str) -> bool {
         match self.excuse {
-            Excuse::Failing | Excuse::Silent => true,
-            Excuse::Saying(words) => reason.contains(words),
-            Excuse::Slow => false,
+            Excuse::Failing => true,
+            Excuse::Saying(words) => words.iter().any(|words| reason.contains(words)),
+            Excuse::Silent | Excuse::Slow => false,
         }
     }
 }

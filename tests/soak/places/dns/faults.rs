@@ -99,6 +99,43 @@ pub(super) fn of(wanted: &Wanted) -> &'static [Fault] {
     }
 }
 
+/// Over TCP, when that was no whole answer over UDP: of this read, or of the one beside it.
+const OVER_TCP_IT: &str = " answer, and over TCP it ";
+/// What is said of an answer that is none: so many of a malformed one, then those of one that is cut off.
+static NO_ANSWER: [&str; 9] = [
+    " gave a malformed answer: ",
+    "CNAME records",
+    " answered response code 16",
+    " answered NOTAUTH",
+    OVER_TCP_IT,
+    // Where nothing but TCP is spoken.
+    "it closed the TCP connection before the answer was whole",
+    "it is truncated over TCP",
+    "it answers another question",
+    "receiving over TCP: ",
+];
+const OF_MALFORMED: usize = 4;
+
+impl Fault {
+    /// The sentences that there are for it, as parts of them.
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            // These are lists, or nothing.
+            Self::Silent | Self::Lost | Self::OneRefused => &[],
+            Self::OneSilent | Self::TargetSilent => &[],
+            Self::Servfail => &[" answered SERVFAIL"],
+            Self::Refused => &[" answered REFUSED"],
+            Self::Malformed => &NO_ANSWER[..OF_MALFORMED],
+            Self::TruncatedForGood => &NO_ANSWER[OF_MALFORMED..],
+            Self::OneMalformed => &NO_ANSWER,
+            Self::Trimmed => &[OVER_TCP_IT],
+            Self::TargetFails => &[" answered SERVFAIL", " answered REFUSED"],
+            Self::AllGone => &["no target of its SRV records has an address"],
+            Self::BadLine => &["the TXT record "],
+        }
+    }
+}
+
 impl Zone {
     /// What is said when the question for the name meets a fault.
     pub(super) fn plays(&self, asked: &Asked, read: &mut Read, is_known: bool) -> Option<Said> {
@@ -142,7 +179,7 @@ impl Zone {
                 (Excuse::Silent, TIMEOUT)
             }
             Some(Fault::Lost) => (Excuse::Slow, Duration::from_millis(900)),
-            Some(_) => (Excuse::Failing, Duration::from_millis(50)),
+            Some(fault) => (Excuse::Saying(fault.words()), Duration::from_millis(50)),
         };
         let span = self.place.begin_at(excuse, arrived);
         self.place.end_at(span, arrived + length);

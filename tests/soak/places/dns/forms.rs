@@ -50,9 +50,10 @@ const OF_ALL: [Form; 11] = [
 /// These are of datagrams too, or there is nothing to see.
 const OF_SRV: [Form; 3] = [Form::Bare, Form::Half, Form::Trimmed];
 
-pub(super) fn choose(wanted: &Wanted, chance: &mut Chance) -> Form {
+/// The deck is of the forms that few reads can have.
+pub(super) fn choose(wanted: &Wanted, deck: &mut Vec<Form>, chance: &mut Chance) -> Form {
     if wanted.kind == Type::Srv && chance.one_in(3) {
-        return chance.of_these(&OF_SRV);
+        return chance.deal(deck, &OF_SRV);
     }
     chance.of_these(&OF_ALL)
 }

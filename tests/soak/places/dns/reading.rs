@@ -69,7 +69,7 @@ impl Zone {
         let arrived = arrived(stage, &self.place);
         let fault = state.moods.now().filter(|_| !stage.quiet.is_wanted());
         let version = self.place.draft();
-        let form = forms::choose(&self.wanted, &mut state.chance);
+        let form = forms::choose(&self.wanted, &mut state.forms, &mut state.chance);
         let mut chance = state.chance.fork();
         let first = match self.wanted.servers {
             Servers::Two if fault.is_none() && !stage.quiet.is_wanted() => {

@@ -37,15 +37,18 @@ const FAULTS: [Fault; 9] = [
 
 impl Fault {
     /// What the error says of it.
-    fn words(self) -> &'static str {
+    /// Between one and the other there is none.
+    fn words(self) -> &'static [&'static str] {
         match self {
-            Self::Missing => MISSING,
-            Self::ZeroBytes => "it has no byte",
-            Self::Folder => "it is a folder, not a regular file",
-            Self::Fifo => "it is a FIFO, not a regular file",
-            Self::TooLarge | Self::JustTooLarge => "it is too large; the limit is 65536 bytes",
-            Self::BadLine => "line ",
-            Self::NotUtf8 => "it is not UTF-8",
+            Self::Missing => &[MISSING],
+            Self::ZeroBytes => &[MISSING, "it has no byte"],
+            Self::Folder => &[MISSING, "it is a folder, not a regular file"],
+            Self::Fifo => &[MISSING, "it is a FIFO, not a regular file"],
+            Self::TooLarge | Self::JustTooLarge => {
+                &[MISSING, "it is too large; the limit is 65536 bytes"]
+            }
+            Self::BadLine => &[MISSING, "line "],
+            Self::NotUtf8 => &[MISSING, "it is not UTF-8"],
         }
     }
 }
@@ -59,8 +62,7 @@ impl Writer {
         stage.tally.count("peers: file", format!("{fault:?}"));
         let (_, _, text) = self.begin_with(2..50);
         let path = self.path(stage);
-        // Between one and the other there is none.
-        let spans = [fault.words(), MISSING].map(|words| self.place.begin(Excuse::Saying(words)));
+        let span = self.place.begin(Excuse::Saying(fault.words()));
         // The file at the end of a link is not touched.
         fs::remove_file(&path).unwrap();
         match fault {
@@ -91,7 +93,7 @@ impl Writer {
             fs::remove_dir(&path).unwrap();
         }
         self.replace(stage);
-        spans.iter().for_each(|span| self.place.end(*span));
+        self.place.end(span);
     }
 
     fn put(&self, stage: &Stage, bytes: &[u8]) {

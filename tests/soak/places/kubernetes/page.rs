@@ -22,8 +22,8 @@ pub(super) struct Page {
     pub(super) place: Arc<Place>,
     pub(super) chance: Chance,
     pub(super) bytes: Vec<u8>,
-    /// It is a part of what makes no list.
-    pub(super) is_no_list: bool,
+    /// It is a part of what makes no list, or none.
+    pub(super) excuse: Option<Excuse>,
     /// Set with the last page of a good list.
     pub(super) whole: Option<(u64, Instant, Vec<Endpoint>)>,
 }
@@ -55,11 +55,8 @@ pub(super) fn list(slices: &str, next: Option<(u64, usize)>, chance: &mut Chance
 
 impl Page {
     pub(super) fn send(mut self, wire: &mut dyn Wire, fault: Option<Fault>) -> io::Result<bool> {
-        let excuse = match fault {
-            None if !self.is_no_list => return self.rest(wire, 0),
-            Some(Fault::Slow) => Excuse::Slow,
-            Some(Fault::Silent) => Excuse::Silent,
-            _ => Excuse::Failing,
+        let Some(excuse) = self.excuse else {
+            return self.rest(wire, 0);
         };
         let span = self.place.begin(excuse);
         let sent = self.play(wire, fault);

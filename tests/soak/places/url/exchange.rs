@@ -9,6 +9,7 @@ use super::ending::Ending;
 use super::fault::Fault;
 use super::form::Form;
 use crate::chance::Chance;
+use crate::holds::Hold;
 use crate::lists::Endpoint;
 use crate::stage::Stage;
 use crate::support::Reply;
@@ -32,6 +33,8 @@ pub(super) struct Exchange {
     pub(super) is_conditional: bool,
     /// What was sent with it or before it, and is not to be told.
     pub(super) secret: String,
+    /// Set where it is held until another has overtaken it.
+    pub(super) hold: Option<Arc<Hold>>,
     pub(super) chance: Chance,
 }
 
@@ -120,7 +123,7 @@ impl Exchange {
         let excuse = match fault {
             Fault::Slow => Excuse::Slow,
             Fault::Silent | Fault::Drip => Excuse::Silent,
-            _ => Excuse::Failing,
+            _ => Excuse::Saying(fault.words(self.version)),
         };
         let place = self.host.place.clone();
         let span = place.begin_at(excuse, self.arrived);

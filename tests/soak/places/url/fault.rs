@@ -9,6 +9,9 @@ use super::LARGEST;
 use super::ending::Ending;
 use super::exchange::{Exchange, send, wait_for_end};
 use super::form::{chunks, gzip};
+use super::words;
+use crate::chance::Chance;
+use crate::holds::Part;
 use crate::lists;
 use crate::support::peer::{Wire, answer};
 
@@ -82,17 +85,19 @@ pub(super) const FAULTS_OVER_TLS: [Fault; 10] = [
     Fault::Drip,
 ];
 
-const STATUSES: [&str; 9] = [
-    "500 Oh",
-    "503 No",
-    "404 Not Found",
-    "403 Forbidden",
-    "206 Partial Content",
-    "203 Other",
-    "201 Created",
-    "204 No Content",
-    "101 Switching Protocols",
-];
+/// Those of a place that is to fail at once.
+const FAILING: [Fault; 4] = [Fault::Status, Fault::Reset, Fault::CutBody, Fault::NotUtf8];
+
+impl Fault {
+    /// What an exchange plays that has a part beside a reload.
+    pub(super) fn of(part: &Part, chance: &mut Chance) -> Option<Self> {
+        match part {
+            Part::Held(_) => Some(Self::Slow),
+            Part::Good => None,
+            Part::Failing => Some(chance.of_these(&FAILING)),
+        }
+    }
+}
 
 impl Exchange {
     pub(super) fn play(&mut self, wire: &mut dyn Wire, fault: Fault) -> io::Result<Ending> {
@@ -113,9 +118,14 @@ impl Exchange {
         match fault {
             Fault::Slow => {
                 send(wire, &whole[..cut])?;
-                self.stage.pause(self.chance.ms(1100..1600));
+                match &self.hold {
+                    Some(hold) => hold.wait(),
+                    None => self.stage.pause(self.chance.ms(1100..1600)),
+                }
                 self.is_whole(&list);
-                kept(&whole[cut..], wire)
+                let sent = kept(&whole[cut..], wire);
+                self.hold.iter().for_each(|hold| hold.ended());
+                sent
             }
             Fault::Silent => wait_for_end(wire),
             Fault::Drip => self.drip(wire),
@@ -155,8 +165,8 @@ impl Exchange {
                 ended(&[b"HTTP/1.1 200 OK\r\n\r\n", part].concat(), wire)
             }
             Fault::Status => {
-                let status = self.chance.of_these(&STATUSES);
-                let text = match status {
+                let (status, _) = words::status(self.version);
+                let text = match *status {
                     "204 No Content" | "101 Switching Protocols" => "",
                     _ => &text,
                 };

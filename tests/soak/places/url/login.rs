@@ -142,7 +142,7 @@ impl Login {
 
     /// There is no file for a while.
     fn take_away(self: &Arc<Self>, stage: &Arc<Stage>, place: &Arc<Place>, length: Duration) {
-        let span = place.begin(Excuse::Saying(self.key()));
+        let span = place.begin(Excuse::Saying(self.complaint()));
         let (login, stage, place) = (self.clone(), stage.clone(), place.clone());
         std::thread::spawn(move || {
             let file = stage.vigie.setup.path(&login.name());
@@ -179,10 +179,11 @@ impl Login {
         name(self.number)
     }
 
-    fn key(&self) -> &'static str {
+    /// What is said while there is no file.
+    fn complaint(&self) -> &'static [&'static str] {
         match self.way {
-            Way::Bearer => "bearer_token_file",
-            Way::Basic => "password_file",
+            Way::Bearer => &[": bearer_token_file /"],
+            Way::Basic => &[": password_file /"],
         }
     }
 
