@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::epochs::{Epoch, Spec};
 use super::list;
-use super::log::Log;
+use super::log::{Log, Version};
 use super::place::{Excuse, Give, LATE, Span};
 use super::{Asked, Kind};
 use crate::support::Answer;
@@ -76,12 +76,35 @@ impl Case<'_> {
             Some(later) => spec.max_stale > Duration::ZERO && *at <= chain[later - 1].begun,
             None => false,
         };
+        let is_kept = |version: &Version| {
+            let may_be_joined = |give: &Give| self.may_be_joined(spec, give);
+            !spec.max_stale.is_zero() || !version.gives.iter().all(may_be_joined)
+        };
         let mut there = log
             .last_first()
-            .filter(|version| version.landed.iter().any(is_there));
+            .filter(|version| version.landed.iter().any(is_there) && is_kept(version));
         there
             .next()
             .and_then(|version| Some((version.number, *version.gives.first()?)))
+    }
+
+    /// Whether a request in the configuration may have waited for such a read from before it: that of the configuration
+    /// before, while another one from before that was under way as well. What it gives is not kept for its ttl.
+    pub(super) fn may_be_joined(&self, spec: &Spec, give: &Give) -> bool {
+        let [present, before, first, ..] = self.epochs else {
+            return false;
+        };
+        let is_same = |epoch: &Epoch| {
+            let old = epoch.services.get(self.asked.service);
+            old.is_some_and(|old| old.same_source(spec))
+        };
+        let done = present.done.get();
+        is_same(before)
+            && is_same(first)
+            && give
+                .begun
+                .is_some_and(|begun| done.is_none_or(|done| begun < *done))
+            && give.from < before.begun + TIMEOUT + self.slack
     }
 
     /// The configuration and those right before it in which the source of the service is the same, and whose last good

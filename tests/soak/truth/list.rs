@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::Kind;
-use super::case::{Case, PATIENCE, TIMEOUT};
-use super::epochs::{Epoch, Spec};
+use super::case::{Case, PATIENCE};
+use super::epochs::Spec;
 use super::log::{Log, Version};
 use super::place::{Excuse, Give, Span};
 
@@ -73,9 +73,7 @@ impl Rules<'_> {
         for give in self.gives() {
             let until = self.ended_by(give);
             wrong = match () {
-                () if give.begun.is_some_and(|begun| begun < epoch)
-                    && !self.may_be_joined(give) =>
-                {
+                () if give.begun.is_some_and(|begun| begun < epoch) && !self.is_joined(give) => {
                     "it was read before the reload".into()
                 }
                 () if self.case.asked.begun >= until + self.spec.ttl => {
@@ -151,21 +149,9 @@ impl Rules<'_> {
             .filter(|give| give.from <= self.case.asked.ended)
     }
 
-    /// Whether the request may have waited for a read from before its configuration: that of the configuration before,
-    /// while another one from before that was under way as well.
-    fn may_be_joined(&self, give: &Give) -> bool {
-        let asked = self.case.asked;
-        let [_, before, first, ..] = self.case.epochs else {
-            return false;
-        };
-        let is_same = |epoch: &Epoch| {
-            let old = epoch.services.get(asked.service);
-            old.is_some_and(|old| old.same_source(self.spec))
-        };
-        is_same(before)
-            && is_same(first)
-            && asked.begun < before.begun + TIMEOUT + self.case.slack
-            && asked.begun <= self.ended_by(give)
+    /// Whether the request may have waited for it, though it is from before its configuration.
+    fn is_joined(&self, give: &Give) -> bool {
+        self.case.may_be_joined(self.spec, give) && self.case.asked.begun <= self.ended_by(give)
     }
 
     /// By when such a read had ended.
