@@ -77,6 +77,23 @@ pub fn read_at_rest(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
     read_whole(path, largest, rest_of)
 }
 
+/// The same of a file that may well not be there: `None` if so, and nobody has just taken it away to put another in its
+/// place.
+pub fn read_if_there(path: &Path, largest: u64) -> Result<Option<Vec<u8>>, Unreadable> {
+    let begin = Instant::now();
+    loop {
+        match read_at_rest(path, largest) {
+            Err(error) if error.is_missing() => {}
+            read => return read.map(Some),
+        }
+        let folder = path.parent().and_then(|folder| fs::metadata(folder).ok());
+        match folder.and_then(|folder| rest_of_time(&folder)) {
+            Some(rest) if begin.elapsed() < PATIENCE => thread::sleep(rest),
+            _ => return Ok(None),
+        }
+    }
+}
+
 /// How long a file must be left alone before it is read, if it must.
 type Rest = fn(&Metadata) -> Option<Duration>;
 
@@ -130,9 +147,14 @@ fn read_bounded(file: &mut File, length: u64, largest: u64) -> Result<Vec<u8>, U
 /// How long until nobody has written to the file for [`REST`], by the clock of its file system.
 fn rest_of(metadata: &Metadata) -> Option<Duration> {
     // Whoever empties a file is seen to have done so a moment before its time of change is.
-    if metadata.len() == 0 {
-        return Some(REST);
+    match metadata.len() {
+        0 => Some(REST),
+        _ => rest_of_time(metadata),
     }
+}
+
+/// The same by its time of writing alone.
+fn rest_of_time(metadata: &Metadata) -> Option<Duration> {
     let left_out = match (metadata.mtime_nsec(), metadata.ctime_nsec()) {
         (0, 0) => SECOND,
         _ => Duration::ZERO,

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::net::IpAddr;
+use std::path::Path;
 use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use vigie::blocking::Lane;
@@ -10,7 +12,9 @@ use vigie::dns::{Failure, System};
 
 use crate::support::dns::{Act, Asked, DnsServer, NXDOMAIN, REFUSED, SERVFAIL};
 use crate::support::resolv_conf::{instead, may_mount};
-use crate::support::{Hanging, Setup, Vigie, assert_says, endpoints, only, wait_until};
+use crate::support::{
+    Hanging, Setup, Vigie, assert_says, endpoints, only, wait_until, write_at_rest,
+};
 
 /// Services for which this is /etc/resolv.conf; they are read each time.
 struct Host {
@@ -389,4 +393,67 @@ fn files_that_are_missing_say_nothing_and_files_that_cannot_be_read_are_a_failur
             .collect::<Vec<_>>(),
         ["127.0.0.1:53"]
     );
+}
+
+/// Asks a system while each of its files is written anew by `begin` and what completes it, some times: what it says is
+/// always that of whole files.
+fn ask_while_rewritten(begin: impl Fn(&Path)) {
+    let folder = tempfile::tempdir().unwrap();
+    let [resolv_conf, hosts] = ["resolv.conf", "hosts"].map(|name| folder.path().join(name));
+    let files = [
+        (&resolv_conf, "search a.test\nnameserver 10.0.0.53\n"),
+        (&hosts, "10.0.0.2 other.test\n10.0.0.1 web.test\n"),
+    ];
+    for (path, text) in &files {
+        write_at_rest(path, text);
+    }
+    let system = System::with_files(resolv_conf.clone(), hosts.clone(), Lane::default());
+    let deadline = || Instant::now() + Duration::from_secs(5);
+    let (mut counted, mut round) = ([0; 2], 0);
+    while counted.iter().any(|count| *count < 4) {
+        let at = round % 2;
+        let (path, text) = files[at];
+        round += 1;
+        assert!(round < 100, "the writer is always kept from writing");
+        let begun = Instant::now();
+        begin(path);
+        let (found, pause) = thread::scope(|scope| {
+            let reading = scope.spawn(|| {
+                smol::block_on(async {
+                    let conf = system.resolv_conf(deadline()).await.unwrap();
+                    let servers: Vec<String> =
+                        conf.servers.iter().map(ToString::to_string).collect();
+                    (servers, system.addresses("web.test", deadline()).await)
+                })
+            });
+            // The pace of a writer.
+            thread::sleep(Duration::from_millis(10));
+            fs::write(path, text).unwrap();
+            let pause = begun.elapsed();
+            (reading.join().unwrap(), pause)
+        });
+        // Who is kept from writing by the system for too long has left a file at rest.
+        if pause < Duration::from_millis(60) {
+            assert_eq!(
+                found,
+                (vec!["10.0.0.53:53".to_owned()], Ok(ips(&["10.0.0.1"])))
+            );
+            counted[at] += 1;
+        }
+    }
+}
+
+#[test]
+fn a_resolv_conf_or_hosts_that_is_emptied_and_written_is_read_whole() {
+    ask_while_rewritten(|path| drop(fs::File::create(path).unwrap()));
+}
+
+#[test]
+fn a_resolv_conf_or_hosts_that_is_half_written_is_read_whole() {
+    ask_while_rewritten(|path| fs::write(path, "10.0.0.2 other.test\nsearch b.test\n").unwrap());
+}
+
+#[test]
+fn a_resolv_conf_or_hosts_that_is_taken_away_and_put_back_is_read_whole() {
+    ask_while_rewritten(|path| fs::remove_file(path).unwrap());
 }

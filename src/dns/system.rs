@@ -97,15 +97,15 @@ impl System {
         )))
     }
 
-    /// The text of a file; `None` when there is none.
+    /// The text of a file; `None` when there is none. Half of one would send questions to another server, or for
+    /// another name, and what comes of them is a good answer.
     async fn read(&self, path: &Path, deadline: Instant) -> Result<Option<String>, Failure> {
         let wrong = |what: String| format!("reading {}: {what}", path.display());
         let timeout = deadline.saturating_duration_since(Clock::System.now());
         let file = path.to_owned();
-        let read = move || regular_file::read(&file, LARGEST);
+        let read = move || regular_file::read_if_there(&file, LARGEST);
         match self.lane.run(timeout, read).await {
-            Ok(Ok(bytes)) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-            Ok(Err(error)) if error.is_missing() => Ok(None),
+            Ok(Ok(read)) => Ok(read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())),
             Ok(Err(error)) => Err(Failure::new(wrong(advise(&error)))),
             Err(stuck @ Stuck::TimedOut) => Err(Failure::timed_out(wrong(stuck.to_string()))),
             Err(stuck) => Err(Failure::new(wrong(stuck.to_string()))),
