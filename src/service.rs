@@ -38,6 +38,8 @@ pub struct Service {
     policy: Policy,
     lane: Lane,
     reader: Arc<dyn Reader>,
+    /// As its reader last knew it.
+    place: Option<String>,
     slot: Arc<Slot<Arc<Listing>, Failure>>,
     history: Arc<Mutex<History>>,
     answers: Arc<Answers>,
@@ -82,12 +84,17 @@ impl Service {
             Some(old) => old.reader.clone(),
             None => source.build(lane.clone(), common)?,
         };
-        let stays = same.filter(|old| old.reader.place() == reader.place());
+        // While it is not known where it reads, it is where it was.
+        let place = reader
+            .place()
+            .or_else(|| same.and_then(|old| old.place.clone()));
+        let stays = same.filter(|old| old.place.is_none() || old.place == place);
         let slot = stays.map_or_else(|| Slot::new(cache), |old| Slot::after(cache, &old.slot));
         let of_kind = old.filter(|old| old.source.kind() == source.kind());
         Ok(Self {
             name,
             reader,
+            place,
             source,
             default_port,
             policy: cache,

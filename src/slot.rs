@@ -106,6 +106,8 @@ struct State<T, E> {
     /// A list, and until when it is fresh.
     fresh: Option<(LastGood<T>, Instant)>,
     flight: Option<Arc<Flight<T, E>>>,
+    /// That of a slot after this one, where this one has none.
+    heir: Option<Memory<T>>,
 }
 
 /// One read under way, and those who wait for it.
@@ -128,11 +130,12 @@ where
 
     /// A slot without a fresh list. The last good one of `old` may stand in, and so may what its read under way gives:
     /// whoever has got that list is not given an older one afterwards. Of a slot where none may stand in, it is the list
-    /// that is kept for its ttl.
+    /// that is kept for its ttl, and those that come until nobody asks it any more.
     pub fn after(policy: Policy, old: &Self) -> Self {
-        let kept = || old.state().fresh.clone().map(|(list, _)| list);
-        let memory = || Arc::new(Mutex::new(kept()));
-        let memory = old.last_good.clone().unwrap_or_else(memory);
+        let memory = match &old.last_good {
+            Some(memory) => memory.clone(),
+            None => old.state().hand_over(),
+        };
         Self::with(policy, memory, old.under_way.clone())
     }
 
@@ -144,6 +147,7 @@ where
             state: Mutex::new(State {
                 fresh: None,
                 flight: None,
+                heir: None,
             }),
         }
     }
@@ -257,7 +261,7 @@ where
                 // A list that could never be served again is not worth its memory.
                 state.fresh =
                     (!self.policy.ttl.is_zero()).then(|| (good.clone(), now + self.policy.ttl));
-                self.keep(good);
+                self.keep(good, state.heir.as_ref());
             }
             Err(_) => state.fresh = None,
         }
@@ -268,19 +272,21 @@ where
     }
 
     /// Keeps a list in the place of one whose read did not begin later: a slot after this one may have read.
-    fn keep(&self, good: &LastGood<T>) {
-        if let Some(mut last_good) = self.last_good()
-            && last_good
-                .as_ref()
-                .is_none_or(|last| last.begun <= good.begun)
+    fn keep(&self, good: &LastGood<T>, heir: Option<&Memory<T>>) {
+        let Some(memory) = self.last_good.as_ref().or(heir) else {
+            return;
+        };
+        let mut last_good = locked(memory);
+        if last_good
+            .as_ref()
+            .is_none_or(|last| last.begun <= good.begun)
         {
             *last_good = Some(good.clone());
         }
     }
 
     fn last_good(&self) -> Option<MutexGuard<'_, Option<LastGood<T>>>> {
-        let memory = self.last_good.as_ref()?;
-        Some(memory.lock().unwrap_or_else(PoisonError::into_inner))
+        self.last_good.as_ref().map(locked)
     }
 
     fn under_way(&self) -> MutexGuard<'_, Vec<Weak<Flight<T, E>>>> {
@@ -292,6 +298,18 @@ where
     fn state(&self) -> MutexGuard<'_, State<T, E>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl<T: Clone, E> State<T, E> {
+    /// The memory of a slot after this one: what is kept, and what comes.
+    fn hand_over(&mut self) -> Memory<T> {
+        let kept = self.fresh.clone().map(|(list, _)| list);
+        self.heir.insert(Arc::new(Mutex::new(kept))).clone()
+    }
+}
+
+fn locked<T>(memory: &Memory<T>) -> MutexGuard<'_, Option<LastGood<T>>> {
+    memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<T: Clone> LastGood<T> {

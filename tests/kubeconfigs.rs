@@ -517,6 +517,36 @@ fn the_last_good_list_of_one_cluster_stands_in_for_no_other() {
 }
 
 #[test]
+fn a_last_good_list_outlives_a_kubeconfig_of_the_environment_that_cannot_be_used_for_a_while() {
+    let cluster = guarded("Bearer hunter2");
+    let other = Cluster::start(|_| status("503 Service Unavailable", "starting"));
+    let web = "web: {kubernetes: {service: web}, cache_ttl: 0s, max_stale: 1h}";
+    let setup = cluster.setup(web);
+    let shell = format!(
+        "unset KUBERNETES_SERVICE_HOST\nexport KUBECONFIG={}",
+        setup.path("kube.yml").display()
+    );
+    let vigie = setup.after(&shell).start();
+    is_read(&vigie);
+    let good = vigie.list("web").text().to_owned();
+    for unusable in ["", "x", "{}"] {
+        vigie.setup.write("kube.yml", unusable);
+        assert_eq!(vigie.reload().status, 200);
+        assert_eq!(vigie.list("web").summary(), (200, &*good), "{unusable:?}");
+    }
+    vigie
+        .setup
+        .write("kube.yml", cluster.kubeconfig("{token: hunter3}"));
+    assert_eq!(vigie.reload().status, 200);
+    assert_eq!(vigie.list("web").summary(), (200, &*good));
+    vigie
+        .setup
+        .write("kube.yml", other.kubeconfig("{token: x}"));
+    assert_eq!(vigie.reload().status, 200);
+    assert_eq!(vigie.list("web").status, 502);
+}
+
+#[test]
 fn the_keys_are_checked_each_at_its_place() {
     let short = "write NAMESPACE/SERVICE or NAMESPACE/SERVICE:PORT, or {service: SERVICE}";
     let label = "write 1 to 63 lower case letters, digits and -, which neither begin nor end it";

@@ -414,6 +414,18 @@ fn a_list_kept_while_nothing_could_stand_in_is_handed_over_all_the_same() {
 }
 
 #[test]
+fn a_list_that_is_read_before_a_reload_while_it_is_prepared_is_handed_over_too() {
+    let old = Lab::new(SECOND, NEVER);
+    old.read("a");
+    let lab = old.next(SECOND, 10 * SECOND);
+    old.advance(SECOND);
+    old.read("b");
+    let asked = lab.ask();
+    lab.end(Err("down"));
+    assert_eq!(lab.answer(asked), stale("b", NEVER, NEVER, Some("down")));
+}
+
+#[test]
 fn a_read_from_before_a_reload_that_fails_after_it_takes_no_list_away() {
     let old = Lab::new(SECOND, NEVER);
     old.read("a");
