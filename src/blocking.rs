@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{self, Arc};
+use std::sync::{self, Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -41,6 +41,17 @@ impl fmt::Display for Stuck {
 #[derive(Clone, Debug, Default)]
 pub struct Lane(Arc<Mutex<()>>);
 
+/// A lane as long as somebody has it, or work of it has not ended.
+#[derive(Clone, Debug)]
+pub struct Known(Weak<Mutex<()>>);
+
+impl Known {
+    /// The lane, if it is there still.
+    pub fn lane(&self) -> Option<Lane> {
+        self.0.upgrade().map(Lane)
+    }
+}
+
 /// Why a piece of work gave nothing.
 #[derive(Debug)]
 pub enum Stuck {
@@ -59,6 +70,11 @@ impl Lane {
     /// Whether a piece of work has not ended.
     pub fn is_busy(&self) -> bool {
         self.0.try_lock().is_none()
+    }
+
+    /// For who does not keep it.
+    pub fn known(&self) -> Known {
+        Known(Arc::downgrade(&self.0))
     }
 
     /// Whether both are one lane.

@@ -517,6 +517,38 @@ fn the_last_good_list_of_one_cluster_stands_in_for_no_other() {
 }
 
 #[test]
+fn a_token_file_that_hangs_is_read_once_though_reloads_lead_away_from_it_and_back() {
+    let promise = "one read at a time of a token file that hangs";
+    let Some(mount) = Hanging::mount(promise, "token", "hunter2") else {
+        return;
+    };
+    let cluster = guarded("Bearer hunter2");
+    let user = |token: &str| {
+        let file = mount.path("token");
+        cluster.kubeconfig(&format!("{{{token}tokenFile: {}}}", file.display()))
+    };
+    let web = "web: {kubernetes: {service: web, kubeconfig: kube.yml, timeout: 300ms}}";
+    let vigie = Setup::services(web).file("kube.yml", user("")).start();
+    is_read(&vigie);
+    mount.hang();
+    for round in 0..4 {
+        vigie.setup.write_services("other: {file: other.txt}");
+        assert_eq!(vigie.reload().status, 200);
+        // Another token until the file can be read makes it another cluster.
+        let token = format!("token: old-{round}, ");
+        vigie
+            .setup
+            .write("kube.yml", user(if round < 2 { "" } else { &token }));
+        vigie.setup.write_services(web);
+        assert_eq!(vigie.reload().status, 200);
+        assert_eq!(vigie.list("web").status, if round < 2 { 504 } else { 502 });
+        assert_eq!(vigie.threads("blocking"), 1, "round {round}");
+    }
+    mount.go_on();
+    wait_until("the token is read", || vigie.list("web").status == 200);
+}
+
+#[test]
 fn a_last_good_list_outlives_a_kubeconfig_of_the_environment_that_cannot_be_used_for_a_while() {
     let cluster = guarded("Bearer hunter2");
     let other = Cluster::start(|_| status("503 Service Unavailable", "starting"));

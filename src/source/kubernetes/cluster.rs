@@ -3,21 +3,29 @@
 //! Requests at the same time do not wait for each other: each takes a connection that is at rest, or
 //! makes one. A reload that reaches the same cluster in the same way goes on with what there is.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::access::{Access, Trust};
 use super::pod;
 use super::user::{self, User};
-use crate::blocking::{Lane, Stuck};
+use crate::blocking::{Known, Lane, Stuck};
 use crate::client::{self, Client, HeaderValue, Identity, Tls, Trusted, WrongIdentity};
 use crate::clock::Clock;
 use crate::dns;
 use crate::source::Failure;
 
-/// The clusters that are in use.
+/// The clusters that are in use, and what is read for them.
 #[derive(Clone, Default)]
-pub(in crate::source) struct Clusters(Vec<Weak<Cluster>>);
+pub(in crate::source) struct Clusters {
+    known: Vec<Weak<Cluster>>,
+    /// Those of the files of users, which may hang still when no cluster needs them any more: no second read is begun
+    /// beside one that hangs.
+    lanes: Vec<(PathBuf, Known)>,
+    /// That of resolv.conf and hosts.
+    names: Lane,
+}
 
 /// A cluster and what was last known of it.
 pub(super) struct Cluster {
@@ -66,20 +74,37 @@ const PATIENCE: Duration = Duration::from_secs(1);
 impl Clusters {
     /// The cluster that is reached in this way.
     pub(super) fn get(&mut self, access: Access) -> Arc<Cluster> {
-        self.0.retain(|known| known.strong_count() > 0);
-        let mut known = self.0.iter().filter_map(Weak::upgrade);
+        self.known.retain(|known| known.strong_count() > 0);
+        let mut known = self.known.iter().filter_map(Weak::upgrade);
         known
             .find(|known| known.access == access)
             .unwrap_or_else(|| {
-                let cluster = Arc::new(Cluster::new(access));
-                self.0.push(Arc::downgrade(&cluster));
+                let lane = self.lane(access.user.file());
+                let cluster = Arc::new(Cluster::new(access, lane, self.names.clone()));
+                self.known.push(Arc::downgrade(&cluster));
                 cluster
+            })
+    }
+
+    /// The lane of a file.
+    fn lane(&mut self, file: Option<&Path>) -> Lane {
+        self.lanes.retain(|(_, known)| known.lane().is_some());
+        let Some(file) = file else {
+            return Lane::default();
+        };
+        let known = self.lanes.iter().find(|(path, _)| path == file);
+        known
+            .and_then(|(_, known)| known.lane())
+            .unwrap_or_else(|| {
+                let lane = Lane::default();
+                self.lanes.push((file.to_owned(), lane.known()));
+                lane
             })
     }
 }
 
 impl Cluster {
-    fn new(access: Access) -> Self {
+    fn new(access: Access, lane: Lane, names: Lane) -> Self {
         let token = match &access.user {
             User::Known(token) => Some(token.clone()),
             User::File(_, token) => token.clone(),
@@ -87,8 +112,8 @@ impl Cluster {
         };
         Self {
             access,
-            names: dns::System::new(Lane::default()),
-            lane: Lane::default(),
+            names: dns::System::new(names),
+            lane,
             last: Mutex::new(Last {
                 token,
                 client: None,

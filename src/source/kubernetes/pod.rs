@@ -10,7 +10,8 @@ use crate::regular_file;
 use crate::slices::is_label;
 use crate::source::named_file;
 
-const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// Where its files are.
+pub(super) const FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// More than any bundle of authorities has.
 const LARGEST: u64 = 1 << 20;
 

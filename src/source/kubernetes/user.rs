@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::fields;
+use super::{fields, pod};
 use crate::client::{HeaderValue, Login};
 use crate::source::named_file;
 
@@ -53,6 +53,17 @@ impl User {
             (None, Some(username)) => Self::Known(basic(username, info)?),
             (None, None) => Self::Nobody,
         })
+    }
+}
+
+impl User {
+    /// A file that is read for each list.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(file, _) => Some(file),
+            Self::Pod => Some(Path::new(pod::FOLDER)),
+            Self::Nobody | Self::Known(_) => None,
+        }
     }
 }
 
