@@ -162,9 +162,11 @@ impl Current {
     /// Swaps all services at once, and says what changed. Nothing kept before is fresh after.
     ///
     /// With many services this takes a while, so it is not for the thread that answers.
-    pub fn replace(&self, catalog: Catalog) -> Changes {
+    pub fn replace(&self, mut catalog: Catalog) -> Changes {
         let old = self.0.load_full();
         let changes = catalog.changes_from(&old);
+        // Others may have begun since it was built.
+        catalog.hanging = old.hanging();
         self.0.store(Arc::new(catalog));
         changes
     }

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Connection, Hanging, Setup, Vigie, assert_says, only, wait_until};
+use crate::support::{Authority, Connection, Hanging, Setup, Vigie, assert_says, only, wait_until};
 
 /// A service `hung` on a file system that can hang, with these keys, and `free` beside it, which reads each time.
 fn serve(promise: &str, file: &str, service: &str) -> Option<(Hanging, Vigie)> {
@@ -305,6 +305,44 @@ fn nor_is_it_after_reloads_that_lead_away_from_it_and_back() {
             vigie.threads("blocking") == 1
         });
     }
+    go_on(&mount, waiting);
+}
+
+#[test]
+fn nor_is_one_that_began_while_the_reload_that_leads_away_was_prepared() {
+    let promise = "one read at a time of a path";
+    let Some((mount, vigie)) = serve(promise, "timeout: 1m", "cache_ttl: 0s") else {
+        return;
+    };
+    let authority = Authority::new().pem();
+    let Some(slow) = Hanging::mount(promise, "ca.pem", &authority) else {
+        return;
+    };
+    let free = "free: {file: free.txt, cache_ttl: 0s}";
+    let there = format!(
+        "hung: {{file: {{path: {}, timeout: 1m}}, cache_ttl: 0s}}\n{free}",
+        mount.path("list.txt").display()
+    );
+    let ca_file = slow.path("ca.pem").display().to_string();
+    vigie.setup.write_services(&format!(
+        "other: {{url: {{url: 'https://127.0.0.1:1/', ca_file: {ca_file}}}}}\n{free}"
+    ));
+    slow.hang();
+    let mut away = vigie.connect();
+    away.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
+    wait_until("the reload reads the certificate", || {
+        vigie.threads("blocking") == 1
+    });
+    mount.hang();
+    let mut waiting = vec![begin(&vigie)];
+    slow.go_on();
+    assert_eq!(away.receive().status, 200);
+    vigie.setup.write_services(&there);
+    assert_eq!(vigie.reload().status, 200);
+    waiting.push(begin(&vigie));
+    wait_until("only one read holds a thread", || {
+        vigie.threads("blocking") == 1
+    });
     go_on(&mount, waiting);
 }
 
