@@ -86,6 +86,7 @@ impl Truth {
                 asked,
                 answer,
                 slack,
+                jitter: &self.jitter,
             })
             .check()
             {
