@@ -8,6 +8,7 @@ use super::list;
 use super::log::{Log, Version};
 use super::place::{Excuse, Give, LATE, Span};
 use super::{Asked, Kind};
+use crate::jitter::Jitter;
 use crate::support::Answer;
 
 /// What takes no time takes so long at most, before slack.
@@ -24,6 +25,7 @@ pub(super) struct Case<'a> {
     pub(super) asked: &'a Asked<'a>,
     pub(super) answer: &'a Answer,
     pub(super) slack: Duration,
+    pub(super) jitter: &'a Jitter,
 }
 
 impl Case<'_> {
@@ -52,6 +54,12 @@ impl Case<'_> {
                 .map(|()| (Kind::TimedOut, None)),
             other => Err(format!("status {other}")),
         }
+    }
+
+    /// The slack that there is for what ends shortly after a moment: the machine may have been held up then, and not now.
+    pub(super) fn slack_after(&self, moment: Instant) -> Duration {
+        let soon = (moment + QUICK).min(self.asked.ended);
+        self.jitter.slack(moment, soon).max(self.slack)
     }
 
     /// Faults that a read may have met that this request has waited for.

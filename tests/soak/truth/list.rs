@@ -157,7 +157,8 @@ impl Rules<'_> {
     /// By when such a read had ended.
     fn ended_by(&self, give: &Give) -> Instant {
         let ended = self.case.asked.ended;
-        let until = give.until.map_or(ended, |until| until + self.case.slack);
+        let until = give.until;
+        let until = until.map_or(ended, |until| until + self.case.slack_after(until));
         match self.version.first_seen {
             Some(seen) if give.once && self.version.gives.len() == 1 => until.min(seen),
             _ => until,

@@ -92,6 +92,7 @@ impl Truth {
                 asked,
                 answer,
                 slack,
+                jitter: &self.jitter,
             })
             .check()
             {
@@ -107,10 +108,13 @@ impl Truth {
             }
         }
         let allowed = allowed.ok_or_else(|| wrong.join("; "))?;
-        if let ([epochs], Some(number)) = (&met[..], allowed.version) {
-            note(&epochs[0], asked, number);
-        } else if let Some(number) = allowed.version {
-            see(&met[0][0], asked, number);
+        // Other configurations may read the service elsewhere.
+        let is_its_own = |epochs: &&Vec<Arc<Epoch>>| epochs[0].number == allowed.epochs.0;
+        if let (Some(epochs), Some(number)) = (met.iter().find(is_its_own), allowed.version) {
+            match met.len() {
+                1 => note(&epochs[0], asked, number),
+                _ => see(&epochs[0], asked, number),
+            }
         }
         Ok(allowed)
     }
