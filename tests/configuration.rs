@@ -169,6 +169,24 @@ fn a_url_in_the_place_of_something_else_is_not_quoted() {
 }
 
 #[test]
+fn aliases_repeat_16_mib_of_text_and_no_more() {
+    let text = |aliases: usize| {
+        let lines = (0..aliases).map(|n| format!("        X-{n}: *a\n"));
+        let long = "z".repeat(1 << 20);
+        let begin = "services:\n  web:\n    url:\n      url: http://h/\n      headers:\n";
+        format!(
+            "{begin}        X-A: &a {long}\n{}",
+            String::from_iter(lines)
+        )
+    };
+    is_good(&text(16), "1 service");
+    is_bad(
+        &text(17),
+        "FILE:23:15: too much text: aliases may repeat 16 MiB of it at most\n",
+    );
+}
+
+#[test]
 fn a_quoted_value_is_short_and_cannot_steer_a_terminal() {
     is_bad(
         &format!("log:\n  level: \"\\e[2J{}\"\n", "x".repeat(100)),

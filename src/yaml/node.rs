@@ -15,7 +15,7 @@ pub struct Node {
 
 /// A value as it is written: numbers, booleans and the like are the business of who reads it.
 ///
-/// Collections are shared, so that an alias costs nothing.
+/// Collections are shared, so that an alias of one costs nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// What could not be read; an error about it has been noted.

@@ -1,4 +1,4 @@
-//! Parser events -> tree, within budgets of nodes and depth that aliases count against too.
+//! Parser events -> tree, within budgets of nodes, depth and text that aliases count against too.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,6 +14,8 @@ use super::read::Reader;
 const MOST_NODES: usize = 1_000_000;
 /// The most collections that may stand in one another, those that aliases repeat included.
 const DEEPEST: usize = 64;
+/// The most bytes of text that aliases may repeat, together: as many as a configuration has.
+const MOST_REPEATED: usize = 16 << 20;
 
 /// Reads a text of one YAML document; an empty one is [`Value::Null`].
 ///
@@ -113,17 +115,30 @@ fn too_many(position: Position) -> Broken {
     )
 }
 
+fn too_long(position: Position) -> Broken {
+    let most = MOST_REPEATED >> 20;
+    let message = format!("too much text: aliases may repeat {most} MiB of it at most");
+    Broken(position, message)
+}
+
 /// How much a node holds, aliases followed.
 #[derive(Clone, Copy)]
 struct Extent {
     nodes: usize,
     height: usize,
+    bytes: usize,
 }
 
-const LEAF: Extent = Extent {
-    nodes: 1,
-    height: 0,
-};
+impl Extent {
+    /// That of a text of so many bytes.
+    fn leaf(bytes: usize) -> Self {
+        Self {
+            nodes: 1,
+            height: 0,
+            bytes,
+        }
+    }
+}
 
 /// A collection whose end has not been seen.
 struct Open {
@@ -145,6 +160,8 @@ struct Builder<'r, 'f> {
     anchors: HashMap<usize, (Node, Extent)>,
     root: Option<Node>,
     nodes: usize,
+    /// Bytes of text that aliases have repeated.
+    repeated: usize,
     reader: &'r mut Reader<'f>,
 }
 
@@ -155,6 +172,7 @@ impl<'r, 'f> Builder<'r, 'f> {
             anchors: HashMap::new(),
             root: None,
             nodes: 0,
+            repeated: 0,
             reader,
         }
     }
@@ -169,7 +187,8 @@ impl<'r, 'f> Builder<'r, 'f> {
         match event {
             Event::DocumentStart(..) => self.begin_document(position),
             Event::Scalar(text, style, anchor, _) => {
-                self.complete(Node::new(position, scalar(text, style)), LEAF, anchor)
+                let extent = Extent::leaf(text.len());
+                self.complete(Node::new(position, scalar(text, style)), extent, anchor)
             }
             Event::SequenceStart(_, anchor, _) => {
                 self.begin(Items::Sequence(Vec::new()), position, anchor)
@@ -197,7 +216,7 @@ impl<'r, 'f> Builder<'r, 'f> {
         self.open.push(Open {
             position,
             anchor,
-            extent: LEAF,
+            extent: Extent::leaf(0),
             items,
         });
         match self.open.len() > DEEPEST {
@@ -228,10 +247,14 @@ impl<'r, 'f> Builder<'r, 'f> {
             // Its own text is not shown: it may be a password that begins with `*`.
             let message = "an alias of nothing before it: write its anchor (&) first, or put text that begins with * in quotes";
             self.reader.error(position, message);
-            return self.complete(Node::new(position, Value::Broken), LEAF, 0);
+            return self.complete(Node::new(position, Value::Broken), Extent::leaf(0), 0);
         };
         self.nodes += extent.nodes;
-        self.complete(node, extent, 0)
+        self.repeated += extent.bytes;
+        match self.repeated > MOST_REPEATED {
+            true => Err(too_long(position)),
+            false => self.complete(node, extent, 0),
+        }
     }
 
     /// Hands a whole node to the collection that it stands in.
@@ -250,6 +273,7 @@ impl<'r, 'f> Builder<'r, 'f> {
         };
         parent.extent.nodes += extent.nodes;
         parent.extent.height = parent.extent.height.max(extent.height + 1);
+        parent.extent.bytes += extent.bytes;
         parent.items.push(node, self.reader);
         match parent.extent.height > DEEPEST {
             true => Err(too_deep(position)),
