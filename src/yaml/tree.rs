@@ -7,7 +7,7 @@ use std::net::SocketAddrV6;
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError};
 
 use super::diagnostic::Position;
-use super::node::{Entry, Key, Node, Value};
+use super::node::{Anchored, Entry, Key, Node, Value};
 use super::read::Reader;
 
 /// The most values a text may have, those that aliases repeat counted each time.
@@ -144,6 +144,8 @@ impl Extent {
 struct Open {
     position: Position,
     anchor: usize,
+    /// Of what stands in it.
+    anchored: Anchored,
     extent: Extent,
     items: Items,
 }
@@ -213,9 +215,15 @@ impl<'r, 'f> Builder<'r, 'f> {
     }
 
     fn begin(&mut self, items: Items, position: Position, anchor: usize) -> Result<(), Broken> {
+        let around = self.open.last().map_or(Anchored::No, |open| open.anchored);
+        let anchored = match anchor {
+            0 => around,
+            _ => Anchored::Within,
+        };
         self.open.push(Open {
             position,
             anchor,
+            anchored,
             extent: Extent::leaf(0),
             items,
         });
@@ -231,6 +239,7 @@ impl<'r, 'f> Builder<'r, 'f> {
             anchor,
             extent,
             items,
+            ..
         }) = self.open.pop()
         else {
             return Ok(());
@@ -258,13 +267,14 @@ impl<'r, 'f> Builder<'r, 'f> {
     }
 
     /// Hands a whole node to the collection that it stands in.
-    fn complete(&mut self, node: Node, extent: Extent, anchor: usize) -> Result<(), Broken> {
+    fn complete(&mut self, mut node: Node, extent: Extent, anchor: usize) -> Result<(), Broken> {
         let position = node.position;
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             return Err(too_many(position));
         }
         if anchor != 0 {
+            node.anchored = Anchored::Itself;
             self.anchors.insert(anchor, (node.clone(), extent));
         }
         let Some(parent) = self.open.last_mut() else {
@@ -274,6 +284,7 @@ impl<'r, 'f> Builder<'r, 'f> {
         parent.extent.nodes += extent.nodes;
         parent.extent.height = parent.extent.height.max(extent.height + 1);
         parent.extent.bytes += extent.bytes;
+        node.anchored = node.anchored.max(parent.anchored);
         parent.items.push(node, self.reader);
         match parent.extent.height > DEEPEST {
             true => Err(too_deep(position)),
@@ -296,9 +307,13 @@ impl Items {
 }
 
 fn as_key(node: Node, reader: &mut Reader<'_>) -> Option<Key> {
-    let position = node.position;
+    let (position, anchored) = (node.position, node.anchored);
     match node.value {
-        Value::Plain(text) | Value::Quoted(text) => Some(Key { position, text }),
+        Value::Plain(text) | Value::Quoted(text) => Some(Key {
+            position,
+            text,
+            anchored,
+        }),
         Value::Null => {
             let message = "this key is nothing to YAML: write text before the colon, and put a name such as null or ~ in quotes";
             reader.error(position, message);
