@@ -202,5 +202,5 @@ fn is_written(before: &Metadata, after: &Metadata) -> bool {
     let written = |file: &Metadata| (file.len(), file.mtime(), file.mtime_nsec());
     let changed = |file: &Metadata| (file.ctime(), file.ctime_nsec());
     written(before) != written(after)
-        || before.nlink() == after.nlink() && changed(before) != changed(after)
+        || before.nlink() <= after.nlink() && changed(before) != changed(after)
 }

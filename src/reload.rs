@@ -90,8 +90,12 @@ impl Reloader {
 
     /// Asks for a reload and does not wait for it.
     pub fn request(&self) {
-        // The line is unbounded, so it is never full.
-        let _ = self.0.try_send(bounded(1).0);
+        // A reload that somebody waits for and that has not begun does for this one too; or else the line would
+        // grow with every signal while one hangs.
+        if self.0.is_empty() {
+            // The line is unbounded, so it is never full.
+            let _ = self.0.try_send(bounded(1).0);
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::support::peer::list;
 use crate::support::{
@@ -47,19 +49,78 @@ fn a_list_is_read_over_tls() {
 fn the_authorities_of_the_system_are_believed() {
     let (authority, other) = (Authority::new(), Authority::new());
     let peer = safe(&authority.sign(&["127.0.0.1"]));
-    let setup = |shown: &Authority| {
-        let setup = Setup::services(&format!("web: {{url: {}}}", peer.url("/")))
-            .file("system.pem", shown.pem());
-        let system = setup.path("system.pem");
-        setup
-            .after(&format!("export SSL_CERT_FILE={}", system.display()))
-            .start()
-    };
     assert_eq!(
-        setup(&authority).list("web").summary(),
+        trusting(&peer, &authority.pem()).list("web").summary(),
         (200, only("10.0.0.1").as_str())
     );
-    assert_refused(&setup(&other).list("web"), &peer, UNKNOWN);
+    let answer = trusting(&peer, &other.pem()).list("web");
+    assert_refused(&answer, &peer, UNKNOWN);
+}
+
+/// A server for which these are the authorities of the system.
+fn trusting(peer: &Peer, pem: &str) -> Vigie {
+    let setup = Setup::services(&format!("web: {{url: {}}}", peer.url("/")));
+    let system = setup.path("system.pem");
+    let setup = setup.file("system.pem", pem);
+    setup
+        .after(&format!("export SSL_CERT_FILE={}", system.display()))
+        .start()
+}
+
+#[test]
+fn authorities_of_the_system_that_are_being_written_are_read_when_they_are_whole() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let peer = safe(&authority.sign(&["127.0.0.1"]));
+    let vigie = trusting(&peer, &other.pem());
+    let path = vigie.setup.path("system.pem");
+    let (mut round, mut counted) = (0, 0);
+    while counted < 3 {
+        round += 1;
+        assert!(round < 100, "the writer is always kept from writing");
+        assert_eq!(vigie.reload().status, 200);
+        let begin = Instant::now();
+        fs::write(&path, other.pem()).unwrap();
+        let answer = thread::scope(|scope| {
+            let asking = scope.spawn(|| vigie.list("web"));
+            // The pace of the writer, not a wait.
+            thread::sleep(Duration::from_millis(20));
+            fs::write(&path, other.pem() + &authority.pem()).unwrap();
+            // Who is kept from writing by the system for too long has left a file at rest.
+            let counts = begin.elapsed() < Duration::from_millis(60);
+            counted += usize::from(counts);
+            let answer = asking.join().unwrap();
+            counts.then_some(answer)
+        });
+        if let Some(answer) = answer {
+            assert_eq!(answer.summary(), (200, only("10.0.0.1").as_str()));
+        }
+    }
+}
+
+#[test]
+fn authorities_of_the_system_that_are_broken_fail_in_words_until_they_are_mended() {
+    let authority = Authority::new();
+    let peer = safe(&authority.sign(&["127.0.0.1"]));
+    let pem = authority.pem();
+    for (broken, words) in [
+        ("", "it holds no certificate in PEM"),
+        (&pem[..pem.len() / 2], "it is not good PEM"),
+        (
+            &format!("{pem}{}", &pem[..pem.len() / 2]),
+            "it is not good PEM",
+        ),
+    ] {
+        let vigie = trusting(&peer, broken);
+        let path = vigie.setup.path("system.pem");
+        let file = format!("SSL_CERT_FILE {}", path.display());
+        let words = format!("reading the system's authorities: {file}: {words}");
+        assert_refused(&vigie.list("web"), &peer, &words);
+        vigie.setup.write("system.pem", &pem);
+        assert_eq!(
+            vigie.list("web").summary(),
+            (200, only("10.0.0.1").as_str())
+        );
+    }
 }
 
 const UNKNOWN: &str =

@@ -168,6 +168,104 @@ fn a_url_in_the_place_of_something_else_is_not_quoted() {
     }
 }
 
+const SOURCES: &str = "kubernetes, url, file, dns, default_port, cache_ttl, max_stale";
+
+#[test]
+fn what_an_alias_may_bring_is_not_quoted() {
+    let duration = "write a duration as 5s, 300ms or 1m30s, with the units d, h, m, s, ms, no blank, no fraction";
+    let address = "write IP:PORT or unix:PATH, as in 127.0.0.1:8080, \"[::]:8080\" or \"unix:/run/vigie/vigie.sock\"";
+    for (secret, rest, error) in [
+        (
+            "hunter2",
+            "}\ncache: {ttl: *s}",
+            format!("ttl: this value is wrong here: {duration}"),
+        ),
+        (
+            "hunter2",
+            "}\ncache: {*s : 5s}",
+            "this key is unknown: known are ttl, max_stale".into(),
+        ),
+        (
+            "10.0.0.1",
+            "}\nserver: {address: *s}",
+            format!("address: this value is wrong here: {address}"),
+        ),
+        (
+            "10.0.0.1:1",
+            "}\nserver: {address: [*s, *s]}",
+            "this address is named twice: remove one".into(),
+        ),
+        (
+            "10.0.0.1",
+            ", v: {dns: {name: x, servers: [*s, *s]}}}",
+            "this server is named twice: remove one".into(),
+        ),
+        (
+            "hunter2",
+            ", v: {*s : x, file: y}}",
+            format!("this key is unknown: known are {SOURCES}"),
+        ),
+        (
+            "hunter2",
+            ", *s : {}}",
+            "this service has no source: set kubernetes or url or file or dns".into(),
+        ),
+        (
+            "hunter2",
+            ", *s : {file: x}, *s : {file: x}}",
+            "this key is set twice, first in line 1: remove one".into(),
+        ),
+    ] {
+        let text = format!(
+            "services: {{w: {{url: {{url: \"http://h/\", headers: {{X-A: &s {secret}}}}}}}{rest}\ndisable_reload_by_request: true\n"
+        );
+        let column = text.find(secret).unwrap() + 1;
+        is_bad(&text, &format!("FILE:1:{column}: {error}\n"));
+    }
+    // What an anchored mapping holds is not quoted either, but a key that is a word is.
+    is_bad(
+        "services:\n  a: {url: {url: 'http://h/', headers: &h {ttl: hunter2, 'x y: z': a}}}\ncache: *h\n",
+        &format!(
+            "FILE:2:49: ttl: this value is wrong here: {duration}\n\
+             FILE:2:58: this is no name of a header: write letters, digits and -\n\
+             FILE:2:58: this key is unknown: known are ttl, max_stale\n"
+        ),
+    );
+    is_bad(
+        "services:\n  a: &a {file: x, cache_tll: 5s}\n  b: *a\n",
+        &format!(
+            "FILE:2:19: unknown key \"cache_tll\": did you mean cache_ttl? Known are {SOURCES}\n"
+        ),
+    );
+    // These have no anchor themselves, but stand under a key that has.
+    is_bad(
+        "services:\n  a: {url: {url: 'http://h/', headers: {X-A: &s hunter2, *s : ü}}}\n",
+        "FILE:2:63: the header: this value is wrong here: write text of visible ASCII\n",
+    );
+    is_bad(
+        "services:\n  a: {url: {url: 'http://h/', headers: {X-A: &s hunter2}}}\n  *s : x\n",
+        "FILE:3:8: this service is text, which does not say what it is: write NAME: {file: PATH}, or dns, url or kubernetes instead of file\n",
+    );
+}
+
+#[test]
+fn aliases_repeat_16_mib_of_text_and_no_more() {
+    let text = |aliases: usize| {
+        let lines = (0..aliases).map(|n| format!("        X-{n}: *a\n"));
+        let long = "z".repeat(1 << 20);
+        let begin = "services:\n  web:\n    url:\n      url: http://h/\n      headers:\n";
+        format!(
+            "{begin}        X-A: &a {long}\n{}",
+            String::from_iter(lines)
+        )
+    };
+    is_good(&text(16), "1 service");
+    is_bad(
+        &text(17),
+        "FILE:23:15: too much text: aliases may repeat 16 MiB of it at most\n",
+    );
+}
+
 #[test]
 fn a_quoted_value_is_short_and_cannot_steer_a_terminal() {
     is_bad(

@@ -99,6 +99,44 @@ fn a_reload_whose_file_hangs_fails_after_30_seconds_and_nothing_has_changed() {
 }
 
 #[test]
+fn signals_without_end_while_a_reload_hangs_take_no_memory_and_are_one_reload() {
+    let Some((mount, vigie)) = serve("signals while a reload hangs") else {
+        return;
+    };
+    mount.hang();
+    vigie.signal(Signal::HUP);
+    wait_until("the reload hangs", || vigie.threads("blocking") == 1);
+    let mut connection = vigie.connect();
+    let mut signal = |times| {
+        for _ in 0..times {
+            vigie.signal(Signal::HUP);
+            // What is answered after it on the same loop shows that it has been taken.
+            assert_eq!(connection.ask("GET", "/livez", &[]).status, 200);
+        }
+    };
+    let held = || {
+        let value = vigie.status("VmRSS");
+        value.strip_suffix(" kB").unwrap().parse::<usize>().unwrap()
+    };
+    signal(500);
+    let before = held();
+    signal(5_000);
+    let grown = held().saturating_sub(before);
+    assert!(grown < 1_024, "{grown} KiB more");
+    mount.write(
+        "config.yml",
+        &config(&format!("{ONE}, two: {{file: one.txt}}")),
+    );
+    mount.go_on();
+    wait_until("what came meanwhile is done", || {
+        vigie.list("two").status == 200
+    });
+    // One that began before the signals, and one for all of them.
+    assert_eq!(vigie.reload().summary(), (200, "{\"services\":2}\n"));
+    assert_eq!(vigie.log.text().matches("reloaded: ").count(), 3);
+}
+
+#[test]
 fn a_server_whose_reload_hangs_ends_in_time() {
     let Some((mount, mut vigie)) = serve("the end while a reload hangs") else {
         return;

@@ -396,6 +396,13 @@ fn a_kubeconfig_that_cannot_be_used_is_refused_at_its_place_without_a_secret() {
             "kubeconfig KUBE:5:".into(),
         ),
         (
+            format!(
+                "{whole}x: &t {}\ny: &l [*t, *t, *t, *t]\nz: [*l, *l, *l, *l]\n",
+                "z".repeat(1 << 20)
+            ),
+            "kubeconfig KUBE:7:17: too much text: aliases may repeat 16 MiB of it at most".into(),
+        ),
+        (
             String::new(),
             "kubeconfig KUBE: it has no current-context; name one with context".into(),
         ),

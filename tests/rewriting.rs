@@ -2,8 +2,8 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -242,16 +242,30 @@ fn is_reading(vigie: &Vigie) -> bool {
 
 #[test]
 fn a_list_at_rest_that_is_written_to_while_it_is_read_is_never_a_mix() {
-    write_while_it_is_read(|_| {});
+    write_while_it_is_read(|_, _| {});
 }
 
 #[test]
 fn nor_is_one_whose_time_of_writing_is_put_back() {
-    write_while_it_is_read(|file| file.set_modified(SystemTime::UNIX_EPOCH).unwrap());
+    write_while_it_is_read(|file, _| put_back(file));
+}
+
+#[test]
+fn nor_is_one_that_gets_another_name_at_the_same_time() {
+    let names = AtomicUsize::new(0);
+    write_while_it_is_read(|file, path| {
+        put_back(file);
+        let name = format!("name{}", names.fetch_add(1, Relaxed));
+        fs::hard_link(path, path.with_extension(name)).unwrap();
+    });
+}
+
+fn put_back(file: &File) {
+    file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
 }
 
 /// Writes to a list at rest while it is read, and then does this.
-fn write_while_it_is_read(and_then: impl Fn(&File)) {
+fn write_while_it_is_read(and_then: impl Fn(&File, &Path)) {
     // Long enough to be written to between its first line and its last.
     let padding = format!("#{}\n", "-".repeat(1 << 20)).repeat(64);
     let lines = format!("10.0.0.1\n{padding}10.0.0.1\n");
@@ -261,11 +275,9 @@ fn write_while_it_is_read(and_then: impl Fn(&File)) {
     )
     .file("web.txt", lines)
     .start();
-    let file = File::options()
-        .write(true)
-        .open(vigie.setup.path("web.txt"))
-        .unwrap();
-    and_then(&file);
+    let path = vigie.setup.path("web.txt");
+    let file = File::options().write(true).open(&path).unwrap();
+    and_then(&file, &path);
     let (mut round, mut counted) = (0_u8, 0);
     while counted < 3 {
         round += 1;
@@ -278,7 +290,7 @@ fn write_while_it_is_read(and_then: impl Fn(&File)) {
             file.write_all_at(new, last).unwrap();
             let landed = is_reading(&vigie);
             file.write_all_at(new, 7).unwrap();
-            and_then(&file);
+            and_then(&file, &path);
             // Who is kept from writing by the system for too long has left a list at rest.
             let counts = begin.elapsed() < Duration::from_millis(60);
             counted += usize::from(landed && counts);

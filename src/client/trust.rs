@@ -1,19 +1,30 @@
 //! Whose certificates are believed.
 
 use std::collections::HashMap;
+use std::env;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures_rustls::pki_types::CertificateDer;
 use futures_rustls::pki_types::pem::PemObject;
 use futures_rustls::rustls::RootCertStore;
+use rustls_native_certs::{CertificateResult, load_certs_from_paths, load_native_certs};
 use smol::lock::OnceCell;
 
 use super::{Deadline, Failure, Kind};
 use crate::blocking::{Lane, Stuck};
 use crate::clock;
+use crate::regular_file;
 use crate::wording::shorten;
 
+/// What names the authorities instead of the system: a file of them, and folders of such files.
+const FILE: &str = "SSL_CERT_FILE";
+const FOLDERS: &str = "SSL_CERT_DIR";
+/// The file has at most so many bytes; that of all that Mozilla trusts has a fifth of a MiB.
+const LARGEST_FILE: u64 = 16 << 20;
+/// More of its path is not shown.
+const LONGEST_PATH: usize = 255;
 /// All read the same files of the system, whose file system may hang: one read at a time.
 static LANE: LazyLock<Lane> = LazyLock::new(Lane::default);
 
@@ -97,23 +108,48 @@ fn unread(kind: Kind, reason: &str) -> Failure {
 }
 
 fn load() -> Result<Arc<RootCertStore>, String> {
-    let found = rustls_native_certs::load_native_certs();
+    let file = env::var_os(FILE);
+    let found = match &file {
+        Some(file) => named(Path::new(file))?,
+        None => load_native_certs(),
+    };
     let mut store = RootCertStore::empty();
     let (good, _) = store.add_parsable_certificates(found.certs);
-    match found.errors.first() {
+    if good == 0 {
         // Those of Mozilla do not stand in for authorities that somebody meant to be there.
-        Some(error) if good == 0 && is_named() => Err(shorten(&error.to_string(), 200)),
-        _ if good == 0 => {
-            store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-            Ok(Arc::new(store))
+        if file.is_some() || env::var_os(FOLDERS).is_some() {
+            let none = || format!("{FILE} and {FOLDERS} lead to no certificate that can be read");
+            let wrong = found.errors.first().map(ToString::to_string);
+            return Err(shorten(&wrong.unwrap_or_else(none), 200));
         }
-        _ => Ok(Arc::new(store)),
+        store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
+    Ok(Arc::new(store))
 }
 
-/// Whether the environment says where they are.
-fn is_named() -> bool {
-    ["SSL_CERT_FILE", "SSL_CERT_DIR"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some())
+/// What the environment names. Its file is read at rest, since the half of a bundle looks like a whole one.
+fn named(file: &Path) -> Result<CertificateResult, String> {
+    let mut found = CertificateResult::default();
+    let folders = env::var_os(FOLDERS).unwrap_or_default();
+    for folder in env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty()) {
+        let more = load_certs_from_paths(None, Some(&folder));
+        found.certs.extend(more.certs);
+        found.errors.extend(more.errors);
+    }
+    let wrong = match regular_file::read_at_rest(file, LARGEST_FILE) {
+        Ok(pem) => match certificates(&pem) {
+            Ok(certificates) => {
+                found.certs.extend(certificates);
+                // A file often holds what lies in the folders too.
+                found.certs.sort_unstable_by(|one, other| one.cmp(other));
+                found.certs.dedup();
+                return Ok(found);
+            }
+            Err(wrong) => wrong,
+        },
+        Err(missing) if missing.is_missing() && !found.certs.is_empty() => return Ok(found),
+        Err(unreadable) => unreadable.to_string(),
+    };
+    let path = shorten(&file.to_string_lossy(), LONGEST_PATH);
+    Err(format!("{FILE} {path}: {wrong}"))
 }

@@ -64,15 +64,17 @@ pub(super) fn parse_all(field: Field<'_>, reload: bool, reader: &mut Reader<'_>)
         let Some(address) = parse(Field { node, ..field }, reader) else {
             continue;
         };
+        let called = match reader.hides(node) {
+            true => "this address".into(),
+            false => format!("the address {address}"),
+        };
         if addresses.contains(&address) {
-            reader.error(
-                node.position,
-                format!("the address {address} is named twice: remove one"),
-            );
+            let message = format!("{called} is named twice: remove one");
+            reader.error(node.position, message);
         }
         if reload && address.is_open() {
             let message = "can be reached from other hosts, and whoever reaches it may ask for a reload: listen at 127.0.0.1, or set disable_reload_by_request: true";
-            reader.warn(node.position, format!("the address {address} {message}"));
+            reader.warn(node.position, format!("{called} {message}"));
         }
         addresses.push(address);
     }
@@ -114,7 +116,11 @@ fn parse(field: Field<'_>, reader: &mut Reader<'_>) -> Option<Address> {
     match text.parse() {
         Ok(address) => Some(Address::Tcp(address)),
         Err(_) => {
-            reader.wrong(field, &right(text));
+            let right = match reader.hides(field.node) {
+                true => RIGHT.into(),
+                false => right(text),
+            };
+            reader.wrong(field, &right);
             None
         }
     }
@@ -125,10 +131,13 @@ fn socket(field: Field<'_>, path: &str, reader: &mut Reader<'_>) -> Option<Addre
     let right = match () {
         () if path.is_empty() || path.contains('\0') => RIGHT.to_owned(),
         () if whole.as_os_str().len() > LONGEST_PATH => {
+            let shown = match reader.hides(field.node) {
+                true => "this one".into(),
+                false => quote(path),
+            };
+            let length = whole.as_os_str().len();
             format!(
-                "the path of a unix socket has at most {LONGEST_PATH} bytes, {} has {}",
-                quote(path),
-                whole.as_os_str().len()
+                "the path of a unix socket has at most {LONGEST_PATH} bytes, {shown} has {length}"
             )
         }
         () => return Some(Address::Unix(whole)),

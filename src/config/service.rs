@@ -6,7 +6,7 @@ use super::cache;
 use crate::slot::Policy;
 use crate::source::{self, Source};
 use crate::wording::{quote, shorten};
-use crate::yaml::{Entry, Field, Key, Mapping, Reader, Value};
+use crate::yaml::{Anchored, Entry, Field, Key, Mapping, Reader, Value};
 
 /// One service, as it is configured.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ fn parse(
         node: &entry.node,
     };
     if let Value::Plain(_) | Value::Quoted(_) | Value::Sequence(_) = entry.node.value {
-        refuse_bare(field, reader);
+        refuse_bare(entry, reader);
         return None;
     }
     let keys = reader.mapping(field, known);
@@ -95,13 +95,25 @@ fn check(name: &Key, reader: &mut Reader<'_>) -> Option<Box<str>> {
 }
 
 /// A source whose kind has been left out. It is not quoted: it may be a URL with a password.
-fn refuse_bare(service: Field<'_>, reader: &mut Reader<'_>) {
-    let (name, kind) = (shorten(service.name, LONGEST_NAME), service.node.kind());
+fn refuse_bare(Entry { key, node }: &Entry, reader: &mut Reader<'_>) {
+    let name = match key.anchored {
+        Anchored::Itself => "NAME".into(),
+        _ => shorten(&key.text, LONGEST_NAME),
+    };
     let message = format!(
-        "the service {} is {kind}, which does not say what it is: write {name}: {{file: PATH}}, or dns, url or kubernetes instead of file",
-        quote(service.name)
+        "{} is {}, which does not say what it is: write {name}: {{file: PATH}}, or dns, url or kubernetes instead of file",
+        called(key),
+        node.kind()
     );
-    reader.error(service.node.position, message);
+    reader.error(node.position, message);
+}
+
+/// A service in a message; a name that an alias may have brought is not quoted.
+fn called(name: &Key) -> String {
+    match name.anchored {
+        Anchored::Itself => "this service".into(),
+        _ => format!("the service {}", quote(&name.text)),
+    }
 }
 
 fn source(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) -> Option<Source> {
@@ -111,10 +123,7 @@ fn source(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) -> Option<Sou
         None if keys.is_doubtful() => None,
         None => {
             let known = source::keys().collect::<Vec<_>>().join(" or ");
-            let message = format!(
-                "the service {} has no source: set {known}",
-                quote(&name.text)
-            );
+            let message = format!("{} has no source: set {known}", called(name));
             reader.error(name.position, message);
             None
         }
@@ -126,8 +135,8 @@ fn warn_of_ignored(name: &Key, keys: &Mapping<'_>, reader: &mut Reader<'_>) {
     let winner = source::keys().find(|key| keys.get(key).is_some());
     for field in source::ignored(keys, reader) {
         let message = format!(
-            "the service {} has {}, so its {} is ignored: remove one of them",
-            quote(&name.text),
+            "{} has {}, so its {} is ignored: remove one of them",
+            called(name),
             winner.unwrap_or_default(),
             field.name
         );

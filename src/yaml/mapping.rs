@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::diagnostic::Position;
 use super::field::Field;
-use super::node::{Entry, Value};
+use super::node::{Anchored, Entry, Key, Value};
 use super::read::{Reader, is_url};
 use crate::wording::{LONGEST_QUOTE, nearest, quote, shorten, suggest};
 
@@ -53,7 +53,7 @@ impl Reader<'_> {
         for Entry { key, .. } in entries.iter().filter(unknown) {
             meant.extend(nearest(&key.text, known));
             let right = suggest(&key.text, known);
-            let message = match self.may_show(&key.text) {
+            let message = match self.may_show(key) {
                 true => format!("unknown key {}: {right}", quote(&key.text)),
                 false => format!("this key is unknown: known are {}", known.join(", ")),
             };
@@ -91,13 +91,14 @@ impl Reader<'_> {
         }
     }
 
-    /// A key may be a secret value that was put in the wrong place: a URL is not shown, and among secret values
-    /// only a plain word is.
-    fn may_show(&self, key: &str) -> bool {
+    /// A key may be a secret value that was put in the wrong place: a URL is not shown, nor what an alias may have
+    /// brought, and among secret values, also where aliases may repeat them all, only a plain word is.
+    fn may_show(&self, key: &Key) -> bool {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        match self.is_discreet() {
-            true => key.bytes().all(is_word),
-            false => !is_url(key),
+        match key.anchored {
+            Anchored::Itself => false,
+            Anchored::No if !self.is_discreet() => !is_url(&key.text),
+            _ => key.text.bytes().all(is_word),
         }
     }
 
@@ -106,7 +107,7 @@ impl Reader<'_> {
         for Entry { key, .. } in entries {
             match seen.get(&*key.text) {
                 Some(first) => {
-                    let key_shown = match self.may_show(&key.text) {
+                    let key_shown = match self.may_show(key) {
                         true => format!("the key {}", quote(&key.text)),
                         false => "this key".into(),
                     };

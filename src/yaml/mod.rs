@@ -24,7 +24,7 @@ pub use diagnostic::{Diagnostic, Position};
 pub use field::Field;
 pub use file::read_file;
 pub use mapping::Mapping;
-pub use node::{Entry, Key, Node, Value};
+pub use node::{Anchored, Entry, Key, Node, Value};
 pub use placed::Placed;
 pub use read::Reader;
 pub use tree::parse;

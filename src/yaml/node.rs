@@ -11,11 +11,25 @@ pub struct Node {
     pub position: Position,
     /// The value.
     pub value: Value,
+    /// Whether aliases may repeat it.
+    pub anchored: Anchored,
+}
+
+/// Whether aliases may repeat a text where it does not belong: a secret, for one, in the place of a
+/// duration. The later, the more of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Anchored {
+    /// No alias does.
+    No,
+    /// It stands in a list or a mapping that has an anchor.
+    Within,
+    /// It has an anchor itself, so that it may become a key too.
+    Itself,
 }
 
 /// A value as it is written: numbers, booleans and the like are the business of who reads it.
 ///
-/// Collections are shared, so that an alias costs nothing.
+/// Collections are shared, so that an alias of one costs nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// What could not be read; an error about it has been noted.
@@ -48,11 +62,17 @@ pub struct Key {
     pub position: Position,
     /// The text of the key, whether it stands in quotes or not.
     pub text: Box<str>,
+    /// Whether aliases may repeat it.
+    pub anchored: Anchored,
 }
 
 impl Node {
     pub(super) fn new(position: Position, value: Value) -> Self {
-        Self { position, value }
+        Self {
+            position,
+            value,
+            anchored: Anchored::No,
+        }
     }
 
     /// What kind of value it is, for messages.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::diagnostic::{Diagnostic, Position};
 use super::digits::digits;
 use super::field::Field;
-use super::node::{Node, Value};
+use super::node::{Anchored, Node, Value};
 use super::{duration, size};
 use crate::wording::{LONGEST_QUOTE, count, quote, shorten, suggest};
 
@@ -86,11 +86,17 @@ impl<'a> Reader<'a> {
         self.discreet
     }
 
+    /// Whether no message may quote a value, nor what was made of it: it is secret, or an alias may have
+    /// brought a secret here.
+    pub fn hides(&self, node: &Node) -> bool {
+        self.discreet || node.anchored != Anchored::No
+    }
+
     /// A value for a message, as it is written but shortened; of one that is secret or may hold a
     /// secret, and of a collection, only what it is.
     pub fn show(&self, node: &Node) -> String {
         match &node.value {
-            Value::Plain(_) | Value::Quoted(_) if self.discreet => "this value".into(),
+            Value::Plain(_) | Value::Quoted(_) if self.hides(node) => "this value".into(),
             Value::Plain(text) | Value::Quoted(text) if is_url(text) => "this URL".into(),
             Value::Plain(text) => shorten(text, LONGEST_QUOTE),
             Value::Quoted(text) => quote(text),

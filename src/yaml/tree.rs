@@ -1,4 +1,4 @@
-//! Parser events -> tree, within budgets of nodes and depth that aliases count against too.
+//! Parser events -> tree, within budgets of nodes, depth and text that aliases count against too.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,13 +7,15 @@ use std::net::SocketAddrV6;
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError};
 
 use super::diagnostic::Position;
-use super::node::{Entry, Key, Node, Value};
+use super::node::{Anchored, Entry, Key, Node, Value};
 use super::read::Reader;
 
 /// The most values a text may have, those that aliases repeat counted each time.
 const MOST_NODES: usize = 1_000_000;
 /// The most collections that may stand in one another, those that aliases repeat included.
 const DEEPEST: usize = 64;
+/// The most bytes of text that aliases may repeat, together: as many as a configuration has.
+const MOST_REPEATED: usize = 16 << 20;
 
 /// Reads a text of one YAML document; an empty one is [`Value::Null`].
 ///
@@ -113,22 +115,37 @@ fn too_many(position: Position) -> Broken {
     )
 }
 
+fn too_long(position: Position) -> Broken {
+    let most = MOST_REPEATED >> 20;
+    let message = format!("too much text: aliases may repeat {most} MiB of it at most");
+    Broken(position, message)
+}
+
 /// How much a node holds, aliases followed.
 #[derive(Clone, Copy)]
 struct Extent {
     nodes: usize,
     height: usize,
+    bytes: usize,
 }
 
-const LEAF: Extent = Extent {
-    nodes: 1,
-    height: 0,
-};
+impl Extent {
+    /// That of a text of so many bytes.
+    fn leaf(bytes: usize) -> Self {
+        Self {
+            nodes: 1,
+            height: 0,
+            bytes,
+        }
+    }
+}
 
 /// A collection whose end has not been seen.
 struct Open {
     position: Position,
     anchor: usize,
+    /// Of what stands in it.
+    anchored: Anchored,
     extent: Extent,
     items: Items,
 }
@@ -145,6 +162,8 @@ struct Builder<'r, 'f> {
     anchors: HashMap<usize, (Node, Extent)>,
     root: Option<Node>,
     nodes: usize,
+    /// Bytes of text that aliases have repeated.
+    repeated: usize,
     reader: &'r mut Reader<'f>,
 }
 
@@ -155,6 +174,7 @@ impl<'r, 'f> Builder<'r, 'f> {
             anchors: HashMap::new(),
             root: None,
             nodes: 0,
+            repeated: 0,
             reader,
         }
     }
@@ -169,7 +189,8 @@ impl<'r, 'f> Builder<'r, 'f> {
         match event {
             Event::DocumentStart(..) => self.begin_document(position),
             Event::Scalar(text, style, anchor, _) => {
-                self.complete(Node::new(position, scalar(text, style)), LEAF, anchor)
+                let extent = Extent::leaf(text.len());
+                self.complete(Node::new(position, scalar(text, style)), extent, anchor)
             }
             Event::SequenceStart(_, anchor, _) => {
                 self.begin(Items::Sequence(Vec::new()), position, anchor)
@@ -194,10 +215,16 @@ impl<'r, 'f> Builder<'r, 'f> {
     }
 
     fn begin(&mut self, items: Items, position: Position, anchor: usize) -> Result<(), Broken> {
+        let around = self.open.last().map_or(Anchored::No, |open| open.anchored);
+        let anchored = match anchor {
+            0 => around,
+            _ => Anchored::Within,
+        };
         self.open.push(Open {
             position,
             anchor,
-            extent: LEAF,
+            anchored,
+            extent: Extent::leaf(0),
             items,
         });
         match self.open.len() > DEEPEST {
@@ -212,6 +239,7 @@ impl<'r, 'f> Builder<'r, 'f> {
             anchor,
             extent,
             items,
+            ..
         }) = self.open.pop()
         else {
             return Ok(());
@@ -228,20 +256,25 @@ impl<'r, 'f> Builder<'r, 'f> {
             // Its own text is not shown: it may be a password that begins with `*`.
             let message = "an alias of nothing before it: write its anchor (&) first, or put text that begins with * in quotes";
             self.reader.error(position, message);
-            return self.complete(Node::new(position, Value::Broken), LEAF, 0);
+            return self.complete(Node::new(position, Value::Broken), Extent::leaf(0), 0);
         };
         self.nodes += extent.nodes;
-        self.complete(node, extent, 0)
+        self.repeated += extent.bytes;
+        match self.repeated > MOST_REPEATED {
+            true => Err(too_long(position)),
+            false => self.complete(node, extent, 0),
+        }
     }
 
     /// Hands a whole node to the collection that it stands in.
-    fn complete(&mut self, node: Node, extent: Extent, anchor: usize) -> Result<(), Broken> {
+    fn complete(&mut self, mut node: Node, extent: Extent, anchor: usize) -> Result<(), Broken> {
         let position = node.position;
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             return Err(too_many(position));
         }
         if anchor != 0 {
+            node.anchored = Anchored::Itself;
             self.anchors.insert(anchor, (node.clone(), extent));
         }
         let Some(parent) = self.open.last_mut() else {
@@ -250,6 +283,8 @@ impl<'r, 'f> Builder<'r, 'f> {
         };
         parent.extent.nodes += extent.nodes;
         parent.extent.height = parent.extent.height.max(extent.height + 1);
+        parent.extent.bytes += extent.bytes;
+        node.anchored = node.anchored.max(parent.anchored);
         parent.items.push(node, self.reader);
         match parent.extent.height > DEEPEST {
             true => Err(too_deep(position)),
@@ -272,9 +307,13 @@ impl Items {
 }
 
 fn as_key(node: Node, reader: &mut Reader<'_>) -> Option<Key> {
-    let position = node.position;
+    let (position, anchored) = (node.position, node.anchored);
     match node.value {
-        Value::Plain(text) | Value::Quoted(text) => Some(Key { position, text }),
+        Value::Plain(text) | Value::Quoted(text) => Some(Key {
+            position,
+            text,
+            anchored,
+        }),
         Value::Null => {
             let message = "this key is nothing to YAML: write text before the colon, and put a name such as null or ~ in quotes";
             reader.error(position, message);

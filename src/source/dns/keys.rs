@@ -122,8 +122,14 @@ fn parse_servers(field: Field<'_>, reader: &mut Reader<'_>) -> Vec<Server> {
             continue;
         };
         if servers.contains(&server) {
-            let message = format!("the server {server} is named twice: remove one");
-            reader.error(node.position, message);
+            let called = match reader.hides(node) {
+                true => "this server".into(),
+                false => format!("the server {server}"),
+            };
+            reader.error(
+                node.position,
+                format!("{called} is named twice: remove one"),
+            );
         }
         servers.push(server);
     }

@@ -1,7 +1,7 @@
 //! Header fields that are sent with each request.
 
 use crate::client::{Authority, HeaderMap, HeaderName, HeaderValue, header};
-use crate::yaml::{self, Entry, Field};
+use crate::yaml::{self, Anchored, Entry, Field};
 
 /// More header fields than anyone sets.
 const MOST_HEADERS: usize = 64;
@@ -52,8 +52,12 @@ fn read(entry: &Entry, reader: &mut yaml::Reader<'_>) -> Option<(HeaderName, Hea
         };
         reader.error(entry.key.position, message);
     }
+    // What an alias may have brought is not named.
+    let shown = name
+        .as_ref()
+        .filter(|_| entry.key.anchored != Anchored::Itself);
     let field = Field {
-        name: name.as_ref().map_or("the header", HeaderName::as_str),
+        name: shown.map_or("the header", HeaderName::as_str),
         node: &entry.node,
     };
     let is_host = name.as_ref() == Some(&header::HOST);

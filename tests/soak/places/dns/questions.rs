@@ -43,7 +43,7 @@ pub(super) enum Place {
 }
 
 impl Questions {
-    /// Where a question belongs; `kinds` of questions make a read. Beside a reload, one of each kind may be of two reads.
+    /// Where a question belongs; `kinds` of questions make a read.
     pub(super) fn place(
         &self,
         asked: &Asked,
@@ -51,8 +51,9 @@ impl Questions {
         kinds: usize,
         is_calm: impl Fn(Instant) -> bool,
     ) -> Place {
-        let is_of_one = || match self.0.first() {
-            Some(first) if kinds == 2 && self.0.len() == kinds => is_calm(first.at),
+        // Beside a reload the last of each kind may be of two reads, which have asked for one each.
+        let is_of_one = || match self.0.len().checked_sub(kinds) {
+            Some(at) if kinds == 2 => is_calm(self.0[at].at),
             _ => true,
         };
         let count = |kind: &str| {
