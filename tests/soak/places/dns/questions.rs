@@ -43,18 +43,15 @@ pub(super) enum Place {
 }
 
 impl Questions {
-    /// Where a question belongs; `kinds` of questions make a read. Beside a reload, one of each kind may be of two reads.
+    /// Where a question belongs; `kinds` of questions make a read. Beside a reload, as many of each kind may be of reads of
+    /// which each has asked but one: the one from before it may be overtaken by several.
     pub(super) fn place(
         &self,
         asked: &Asked,
         is_second_try: bool,
         kinds: usize,
-        is_calm: impl Fn(Instant) -> bool,
+        is_settled: impl Fn() -> bool,
     ) -> Place {
-        let is_of_one = || match self.0.first() {
-            Some(first) if kinds == 2 && self.0.len() == kinds => is_calm(first.at),
-            _ => true,
-        };
         let count = |kind: &str| {
             self.0
                 .iter()
@@ -71,7 +68,7 @@ impl Questions {
             () if is_second_try || self.is_known(asked) => Place::GoesOn,
             () if kinds == 2 && count(asked.kind) < others => Place::GoesOn,
             () if self.is_given_up() => Place::Begins,
-            () if self.is_complete(kinds) && is_of_one() => Place::Begins,
+            () if self.is_complete(kinds) && (kinds == 1 || is_settled()) => Place::Begins,
             () => Place::Joins,
         }
     }
