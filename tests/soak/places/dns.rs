@@ -135,10 +135,10 @@ impl Zone {
             || asked.tcp && !self.wanted.is_over_tcp()
             || server > 0
             || asked.name != self.wanted.name();
-        let is_calm = |first| self.stage().truth.is_calm(first, Instant::now());
+        let is_settled = || self.stage().truth.is_settled(Instant::now());
         match state
             .questions
-            .place(asked, is_second_try, self.wanted.kinds(), is_calm)
+            .place(asked, is_second_try, self.wanted.kinds(), is_settled)
         {
             Belongs::Begins => {
                 state.questions = Questions::default();

@@ -157,6 +157,12 @@ impl Truth {
             .is_some()
     }
 
+    /// Whether the reads from before a reload have asked all by now.
+    pub(crate) fn is_settled(&self, now: Instant) -> bool {
+        let slack = self.slack(now, now);
+        self.epochs.read().unwrap().only(now - slack, now).is_some()
+    }
+
     /// The slack that there is between two moments.
     pub(crate) fn slack(&self, from: Instant, to: Instant) -> Duration {
         self.jitter.slack(from, to)

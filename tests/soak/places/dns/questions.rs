@@ -43,19 +43,15 @@ pub(super) enum Place {
 }
 
 impl Questions {
-    /// Where a question belongs; `kinds` of questions make a read.
+    /// Where a question belongs; `kinds` of questions make a read. Beside a reload, as many of each kind may be of reads of
+    /// which each has asked but one: the one from before it may be overtaken by several.
     pub(super) fn place(
         &self,
         asked: &Asked,
         is_second_try: bool,
         kinds: usize,
-        is_calm: impl Fn(Instant) -> bool,
+        is_settled: impl Fn() -> bool,
     ) -> Place {
-        // Beside a reload the last of each kind may be of two reads, which have asked for one each.
-        let is_of_one = || match self.0.len().checked_sub(kinds) {
-            Some(at) if kinds == 2 => is_calm(self.0[at].at),
-            _ => true,
-        };
         let count = |kind: &str| {
             self.0
                 .iter()
@@ -72,7 +68,7 @@ impl Questions {
             () if is_second_try || self.is_known(asked) => Place::GoesOn,
             () if kinds == 2 && count(asked.kind) < others => Place::GoesOn,
             () if self.is_given_up() => Place::Begins,
-            () if self.is_complete(kinds) && is_of_one() => Place::Begins,
+            () if self.is_complete(kinds) && (kinds == 1 || is_settled()) => Place::Begins,
             () => Place::Joins,
         }
     }
