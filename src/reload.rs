@@ -1,11 +1,11 @@
 //! Reload: one at a time, shared by those who ask, all services or none.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use event_listener::Event;
 use log::{error, info, warn};
-use smol::channel::{Receiver, Sender, bounded, unbounded};
 
 use crate::blocking::{self, Lane, Stuck};
 use crate::catalog::{Catalog, Changes, Current};
@@ -21,10 +21,24 @@ pub type Outcome = Result<usize, Arc<str>>;
 
 /// Asks for reloads.
 #[derive(Clone)]
-pub struct Reloader(Sender<Sender<Outcome>>);
+pub struct Reloader(Arc<Line>);
 
 /// Takes what a [`Reloader`] asks for.
-pub struct Requests(Receiver<Sender<Outcome>>);
+pub struct Requests(Arc<Line>);
+
+/// The reload that has been asked for and has not begun. However many ask for it and go away, it is one.
+#[derive(Default)]
+struct Line {
+    next: Mutex<Option<Arc<Round>>>,
+    asked: Event,
+}
+
+/// One reload, and those who wait for it.
+#[derive(Default)]
+struct Round {
+    outcome: OnceLock<Outcome>,
+    ended: Event,
+}
 
 /// How the last reload went. The start counts as one that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,49 +89,69 @@ pub struct Reloading {
 
 /// The two ends of the line between those who ask and the one who reloads.
 pub fn line() -> (Reloader, Requests) {
-    let (sender, receiver) = unbounded();
-    (Reloader(sender), Requests(receiver))
+    let line = Arc::new(Line::default());
+    (Reloader(line.clone()), Requests(line))
+}
+
+impl Line {
+    fn next(&self) -> MutexGuard<'_, Option<Arc<Round>>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(&self) -> Arc<Round> {
+        let round = self.next().get_or_insert_default().clone();
+        self.asked.notify(1);
+        round
+    }
+}
+
+impl Round {
+    async fn outcome(&self) -> Outcome {
+        loop {
+            let ended = self.ended.listen();
+            if let Some(outcome) = self.outcome.get() {
+                return outcome.clone();
+            }
+            ended.await;
+        }
+    }
 }
 
 impl Reloader {
     /// Waits for a reload that begins after this call; those who ask during one share the next.
     pub async fn reload(&self) -> Outcome {
-        let stopped = || Arc::from("Vigie is stopping");
-        let (sender, receiver) = bounded(1);
-        self.0.send(sender).await.map_err(|_| stopped())?;
-        receiver.recv().await.map_err(|_| stopped())?
+        self.0.ask().outcome().await
     }
 
     /// Asks for a reload and does not wait for it.
     pub fn request(&self) {
-        // A reload that somebody waits for and that has not begun does for this one too; or else the line would
-        // grow with every signal while one hangs.
-        if self.0.is_empty() {
-            // The line is unbounded, so it is never full.
-            let _ = self.0.try_send(bounded(1).0);
-        }
+        self.0.ask();
     }
 }
 
 impl Requests {
-    /// Reloads whenever that is asked for, as long as anyone can ask.
+    /// Reloads whenever that is asked for, for ever.
     pub async fn serve(self, reloading: Reloading, current: &Arc<Current>) {
         let lane = Lane::default();
-        while let Ok(first) = self.0.recv().await {
-            let mut waiting = vec![first];
-            while let Ok(another) = self.0.try_recv() {
-                waiting.push(another);
-            }
+        loop {
+            let asked = self.0.asked.listen();
+            let Some(round) = self.take() else {
+                asked.await;
+                continue;
+            };
             supervisor::reloading().await;
             let outcome = reloading.run(&lane, current).await;
             supervisor::ready(&current.snapshot().summary()).await;
             // Whoever has the answer finds in the log what was done; a log that hangs is not waited for long.
             let _ = blocking::run(crate::log::finish).await;
-            for one in waiting {
-                // Whoever has gone away needs no answer.
-                let _ = one.try_send(outcome.clone());
-            }
+            // The first outcome stands; a round has one.
+            let _ = round.outcome.set(outcome);
+            round.ended.notify(usize::MAX);
         }
+    }
+
+    fn take(&self) -> Option<Arc<Round>> {
+        self.0.next().take()
     }
 }
 

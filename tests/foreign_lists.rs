@@ -156,6 +156,7 @@ fn read(bytes: &[u8], ends: &[usize]) -> Result<Answer, Kind> {
         timeout: Duration::from_secs(5),
         max_size: MOST,
         max_redirects: 0,
+        turns: None,
     };
     let pieces = Pieces {
         bytes: bytes.to_vec(),

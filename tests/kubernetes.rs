@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use flate2::Compression;
@@ -11,7 +11,7 @@ use flate2::write::GzEncoder;
 
 use crate::support::cluster::{Cluster, list, page, slice, status};
 use crate::support::peer::answer;
-use crate::support::{PATIENCE, Reply, Setup, assert_says, endpoints, only};
+use crate::support::{PATIENCE, Reply, Setup, assert_says, endpoints, only, wait_until};
 
 const WEB: &str = "web: {kubernetes: {service: web, kubeconfig: kube.yml}, cache_ttl: 0s}\n";
 
@@ -529,12 +529,18 @@ fn ten_large_lists_at_once_take_120_mib_at_most() {
     assert!(kib <= 120 << 10, "{peak}");
 }
 
+/// A service whose list is read each time.
+fn read_each_time(name: &str, timeout: &str) -> String {
+    format!(
+        "{name}: {{kubernetes: {{service: {name}, kubeconfig: kube.yml, timeout: {timeout}}}, cache_ttl: 0s}}\n"
+    )
+}
+
 #[test]
 fn large_lists_wait_for_each_other_and_small_ones_for_none() {
     let (begun, has_begun) = mpsc::channel();
-    let begun = Mutex::new(begun);
-    let (go, wait) = mpsc::channel::<()>();
-    let wait = Mutex::new(wait);
+    let go = Arc::new(AtomicBool::new(false));
+    let may_go = go.clone();
     let asked_of = Mutex::new(Vec::new());
     let cluster = Cluster::start(move |asked| {
         let name = asked.query("labelSelector").unwrap();
@@ -546,19 +552,24 @@ fn large_lists_wait_for_each_other_and_small_ones_for_none() {
             asked_of.push(name.clone());
             asked_of.iter().filter(|known| **known == name).count() > 1
         };
-        if is_again {
-            begun.lock().unwrap().send(()).unwrap();
-            wait.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        let large = answer("200 OK", "", padded(5 << 20));
+        if !is_again {
+            return Reply::Keep(large);
         }
-        Reply::Keep(answer("200 OK", "", padded(5 << 20)))
+        let (begun, go) = (begun.clone(), may_go.clone());
+        Reply::Act(Box::new(move |wire| {
+            wire.write_all(&large[..1000]).unwrap();
+            wire.flush().unwrap();
+            begun.send(()).unwrap();
+            wait_until("the rest may go", || go.load(Ordering::Relaxed));
+            // Whose time is up has gone.
+            let _ = wire.write_all(&large[1000..]);
+            let _ = wire.flush();
+        }))
     });
-    let service = |name: &str, timeout: &str| {
-        format!(
-            "{name}: {{kubernetes: {{service: {name}, kubeconfig: kube.yml, timeout: {timeout}}}, cache_ttl: 0s}}\n"
-        )
-    };
-    let services = service("a", "1m") + &service("b", "1m") + &service("late", "1s");
-    let vigie = cluster.setup(&(services + &service("small", "5s"))).start();
+    let services = [("a", "1m"), ("b", "1m"), ("late", "1s"), ("small", "5s")];
+    let services = services.map(|(name, timeout)| read_each_time(name, timeout));
+    let vigie = cluster.setup(&services.concat()).start();
     thread::scope(|scope| {
         let large = ["a", "b"].map(|name| {
             let vigie = &vigie;
@@ -574,11 +585,50 @@ fn large_lists_wait_for_each_other_and_small_ones_for_none() {
             &["kubernetes shop/late: waiting for other large lists to be read: not done within 1s"],
         );
         assert_eq!(vigie.list("small").status, 200);
-        for _ in 0..2 {
-            go.send(()).unwrap();
-        }
+        go.store(true, Ordering::Relaxed);
         for large in large {
             assert_eq!(large.join().unwrap(), 200);
+        }
+    });
+}
+
+#[test]
+fn an_api_server_that_is_silent_holds_up_no_large_list_of_another() {
+    let is_silent = Arc::new(AtomicBool::new(false));
+    let silent = is_silent.clone();
+    let cluster = Cluster::start(move |asked| {
+        if !asked.query("labelSelector").unwrap().ends_with("=good") {
+            wait_until("it speaks", || !silent.load(Ordering::Relaxed));
+        }
+        Reply::Keep(answer("200 OK", "", padded(5 << 20)))
+    });
+    let services = [("a", "1m"), ("b", "1m"), ("good", "5s")];
+    let services = services.map(|(name, timeout)| read_each_time(name, timeout));
+    let vigie = cluster.setup(&services.concat()).start();
+    for name in ["a", "b", "good"] {
+        assert_eq!(
+            vigie.list(name).status,
+            200,
+            "its list is known to be large"
+        );
+    }
+    is_silent.store(true, Ordering::Relaxed);
+    let asked = cluster.peer.requests().len() + 2;
+    thread::scope(|scope| {
+        let waiting = ["a", "b"].map(|name| {
+            let vigie = &vigie;
+            scope.spawn(move || vigie.list(name).status)
+        });
+        wait_until("both are asked for", || {
+            cluster.peer.requests().len() == asked
+        });
+        for _ in 0..3 {
+            assert_eq!(vigie.list("good").status, 200);
+        }
+        assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
+        is_silent.store(false, Ordering::Relaxed);
+        for waiting in waiting {
+            assert_eq!(waiting.join().unwrap(), 200);
         }
     });
 }

@@ -29,6 +29,7 @@ mod endless;
 mod fault_promises;
 mod foreign_lists;
 mod framings;
+mod gone;
 mod hanging;
 mod hanging_beside;
 mod headers;

@@ -13,6 +13,16 @@ use super::{Failure, Kind};
 const TURN: usize = 256 << 10;
 const STEP: &str = "reading the body";
 
+/// Waits for the first bytes of a body, and takes none; at once where there are none to come.
+pub(super) async fn begin(input: &mut Input, mode: BodyMode) -> Result<(), Failure> {
+    let is_empty = matches!(mode, BodyMode::NoBody | BodyMode::LengthDelimited(0));
+    if !is_empty && input.bytes().is_empty() {
+        let more = input.more().await;
+        more.map_err(|error| failed(STEP, Kind::Cut, &error))?;
+    }
+    Ok(())
+}
+
 /// Takes a whole body.
 pub(super) async fn receive(
     input: &mut Input,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use smol::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use smol::lock::SemaphoreGuard;
 use ureq_proto::BodyMode;
 use ureq_proto::client::state::RecvResponse;
 use ureq_proto::client::{Call, RecvResponseResult, SendRequestResult};
@@ -107,15 +108,18 @@ impl Errand<'_> {
             _ => BodyMode::NoBody,
         };
         self.step.begin("reading the body");
-        let (body, is_whole) = match parts.status {
+        let (body, is_whole, turn) = match parts.status {
             StatusCode::OK => {
+                let turn = self.turn(&mut input, mode).await?;
                 let mut sink = Sink::decoding(&parts.headers, self.request.max_size)?;
                 body::receive(&mut input, mode, &mut sink).await?;
-                (sink.finish(mode != BodyMode::CloseDelimited)?, true)
+                (sink.finish(mode != BodyMode::CloseDelimited)?, true, turn)
             }
             _ => {
                 let patience = PATIENCE_FOR_AN_ERROR.min(self.time_left() / 2);
-                body_of_an_error(&mut input, mode, &parts.headers, patience).await
+                let (body, is_whole) =
+                    body_of_an_error(&mut input, mode, &parts.headers, patience).await;
+                (body, is_whole, None)
             }
         };
         let can_follow = is_whole
@@ -127,9 +131,27 @@ impl Errand<'_> {
             status: parts.status,
             headers: parts.headers,
             body,
+            turn,
             conditional: at_hand.is_some(),
         };
         Ok((answer, can_follow.then(|| input.into_idle()).flatten()))
+    }
+
+    /// Waits for leave to hold the body, where it needs one. Not before some of it has come: a server that is silent
+    /// keeps nobody waiting.
+    async fn turn(
+        &self,
+        input: &mut Input,
+        mode: BodyMode,
+    ) -> Result<Option<SemaphoreGuard<'static>>, Failure> {
+        let Some(turns) = self.request.turns else {
+            return Ok(None);
+        };
+        body::begin(input, mode).await?;
+        self.step.begin("waiting for other large lists to be read");
+        let turn = turns.acquire().await;
+        self.step.begin("reading the body");
+        Ok(Some(turn))
     }
 
     fn time_left(&self) -> Duration {

@@ -36,6 +36,8 @@ pub use ureq_proto::http::uri::Authority;
 /// Names, values and sets of header fields, and the status of an answer.
 pub use ureq_proto::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
+use smol::lock::{Semaphore, SemaphoreGuard};
+
 use crate::clock;
 use crate::dns;
 use kept::Kept;
@@ -56,6 +58,8 @@ pub struct Request<'a> {
     pub max_size: u64,
     /// How many redirects are followed.
     pub max_redirects: u64,
+    /// What the body of a 200 waits for, if it may be so large that few are to be in memory at once.
+    pub turns: Option<&'static Semaphore>,
 }
 
 /// An answer that need not come again while it is the same.
@@ -78,6 +82,8 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The decoded body of a 200, whole. Of other answers what came of it soon, and at most 64 KiB.
     pub body: Vec<u8>,
+    /// Leave to hold that body, where it had to wait for some.
+    pub turn: Option<SemaphoreGuard<'static>>,
     /// Whether the request said what is at hand, so that 304 is an answer to it.
     pub conditional: bool,
 }

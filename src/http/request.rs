@@ -77,6 +77,19 @@ impl Request {
         }
     }
 
+    /// Whether its answer waits for a read, of a list or of the configuration. Such a read goes on, and keeps nothing
+    /// of who has asked for it.
+    pub(super) fn needs_a_read(&self) -> bool {
+        matches!(
+            &self.work,
+            Work::List { .. }
+                | Work::Errand {
+                    errand: Errand::Reload,
+                    ..
+                }
+        )
+    }
+
     /// The answer, and what becomes of the connection after it.
     pub(super) async fn answer(self, shared: &Arc<Shared>) -> (Outgoing, Fate) {
         let Self {

@@ -27,6 +27,11 @@ impl Connection {
         }
     }
 
+    /// The socket, with what came and was not taken left out.
+    pub(crate) fn into_socket(self) -> TcpStream {
+        self.stream
+    }
+
     /// Sends bytes as they are. A server that has refused them already may have closed: its answer tells.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> &mut Self {
         match self.stream.write_all(bytes) {

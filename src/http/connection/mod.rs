@@ -174,9 +174,23 @@ impl Connection {
     /// Answers a request that needs more than a look at what is kept; what becomes of the connection, when
     /// the answer could be sent.
     async fn work(&mut self, request: Request) -> Option<Fate> {
-        self.wait_for(Wait::Answer, self.now());
-        let (outgoing, fate) = request.answer(&self.shared).await;
+        let wait = match request.needs_a_read() {
+            true => Wait::Read,
+            false => Wait::Answer,
+        };
+        self.wait_for(wait, self.now());
+        let (outgoing, fate) = self.unless_sent_away(request.answer(&self.shared)).await?;
         self.send(outgoing).await.then_some(fate)
+    }
+
+    /// Waits for an answer, or for the word that nobody waits for it any more.
+    async fn unless_sent_away<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
+        let mut answer = pin!(answer);
+        poll_fn(|context| match answer.as_mut().poll(context) {
+            Poll::Pending if self.shared.seats.is_sent_away(self.seat) => Poll::Ready(None),
+            polled => polled.map(Some),
+        })
+        .await
     }
 
     /// Sends an answer to its end; whether that succeeded.

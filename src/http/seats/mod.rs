@@ -16,6 +16,7 @@ use smol::future::FutureExt;
 
 use crate::clock::Clock;
 
+mod gone;
 mod state;
 
 use state::{Standing, State, Taken};
@@ -39,7 +40,9 @@ pub enum Wait {
     Write,
     /// The client, to read the last answer and hang up.
     Linger,
-    /// The answer, which has its own bounds.
+    /// A read, which has its own bounds.
+    Read,
+    /// The answer, which is made at once.
     Answer,
 }
 
@@ -95,10 +98,10 @@ impl Seats {
     }
 
     /// Lets a new connection in. When all seats are taken, whoever has had no request for the longest
-    /// time makes room.
+    /// time makes room, or those who wait for a read and have hung up.
     pub fn admit(&self, stream: Arc<Stream>, now: Instant) -> Admission {
         let mut state = self.state();
-        let room = state.counted < self.limits.connections || state.make_room();
+        let room = state.counted < self.limits.connections || state.make_room(now);
         if !room && state.refused >= self.limits.refused && !state.forget_refused() {
             return Admission::Dropped;
         }
@@ -173,6 +176,13 @@ impl Seats {
             .seats
             .get(seat.0)
             .is_some_and(|taken| taken.late)
+    }
+
+    /// Whether the connection was told to leave.
+    pub fn is_sent_away(&self, seat: Seat) -> bool {
+        let state = self.state();
+        let taken = state.seats.get(seat.0);
+        taken.is_some_and(|taken| taken.standing == Standing::ToldToLeave)
     }
 
     /// The connection is gone.
@@ -259,7 +269,7 @@ impl Seats {
             Wait::Idle => Some(self.limits.idle),
             Wait::Write => Some(self.limits.write),
             Wait::Linger => Some(LINGER),
-            Wait::Answer => None,
+            Wait::Read | Wait::Answer => None,
         }
     }
 

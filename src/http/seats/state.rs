@@ -12,7 +12,7 @@ use super::{Stream, Wait};
 /// So many connections are looked at for one that is idle.
 const MAX_LOOKS: usize = 16;
 
-const KINDS: usize = 6;
+const KINDS: usize = 7;
 
 #[derive(Default)]
 pub(super) struct State {
@@ -80,29 +80,33 @@ impl State {
     }
 
     /// Hangs up on the connection that has had no request for the longest time, or else on one that has
-    /// its last answer.
-    pub(super) fn make_room(&mut self) -> bool {
+    /// its last answer, or else on those who wait for a read and are gone.
+    pub(super) fn make_room(&mut self, now: Instant) -> bool {
         let waits = [Wait::First, Wait::Idle]
             .into_iter()
             .filter_map(|wait| self.first_idle(wait));
         let idle = waits.min_by_key(|(_, since)| *since).map(|(key, _)| key);
         let Some(key) = idle.or_else(|| self.first_lingering(Standing::Served)) else {
-            return false;
+            return self.send_away_the_gone(now);
         };
         self.dismiss(key);
         true
     }
 
-    fn first_idle(&self, wait: Wait) -> Option<(usize, Instant)> {
+    /// Those in the queue of a wait, the first one first.
+    pub(super) fn waiting(&self, wait: Wait) -> impl Iterator<Item = (usize, &Taken)> {
         let mut place = self.queues[wait as usize].first;
-        for _ in 0..MAX_LOOKS {
+        std::iter::from_fn(move || {
             let (key, taken) = place.and_then(|key| Some((key, self.seats.get(key)?)))?;
-            if taken.is_idle() {
-                return Some((key, taken.since));
-            }
             place = taken.after;
-        }
-        None
+            Some((key, taken))
+        })
+    }
+
+    fn first_idle(&self, wait: Wait) -> Option<(usize, Instant)> {
+        let mut looked_at = self.waiting(wait).take(MAX_LOOKS);
+        let idle = looked_at.find(|(_, taken)| taken.is_idle());
+        idle.map(|(key, taken)| (key, taken.since))
     }
 
     /// Hangs up on who was told longest ago that there is no room.
@@ -116,14 +120,9 @@ impl State {
 
     /// Who has had the last answer for the longest time.
     fn first_lingering(&self, standing: Standing) -> Option<usize> {
-        let mut place = self.queues[Wait::Linger as usize].first;
-        while let Some((key, taken)) = place.and_then(|key| Some((key, self.seats.get(key)?))) {
-            if taken.standing == standing {
-                return Some(key);
-            }
-            place = taken.after;
-        }
-        None
+        let mut lingering = self.waiting(Wait::Linger);
+        let first = lingering.find(|(_, taken)| taken.standing == standing);
+        first.map(|(key, _)| key)
     }
 
     pub(super) fn expire(&mut self, key: usize, now: Instant) {
@@ -156,7 +155,8 @@ impl State {
         self.enqueue(key);
     }
 
-    /// Ends the stream of a connection, which then leaves by itself: at once, or when its answer is out.
+    /// Ends the stream of a connection, which then leaves by itself: at once, or when its answer is out. Who waits for
+    /// a read, and not for its stream, is woken.
     pub(super) fn dismiss(&mut self, key: usize) {
         let Some(since) = self.seats.get(key).map(|taken| taken.since) else {
             return;
@@ -167,6 +167,9 @@ impl State {
         };
         // A socket that is gone already needs no shutdown.
         let _ = rustix::net::shutdown(&taken.stream, Shutdown::Both);
+        if let Some(waker) = &taken.waker {
+            waker.wake_by_ref();
+        }
         let standing = std::mem::replace(&mut taken.standing, Standing::ToldToLeave);
         self.uncount(standing);
     }

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use smol::lock::Semaphore;
 
 use super::cluster::{Cluster, Ready};
-use super::large::{self, SMALL, Turn};
+use super::large::{SMALL, TURNS};
 use super::refusal;
 use super::sent::Sent;
 use crate::blocking;
@@ -70,9 +71,9 @@ impl Pages<'_> {
         let mut progress = self.start();
         let mut pages = 0;
         while pages < MOST_PAGES {
-            let (answer, turn) = self.ask(&ready, &progress).await?;
+            let answer = self.ask(&ready, &progress).await?;
             match answer.status {
-                StatusCode::OK => match self.take(progress, answer, turn).await? {
+                StatusCode::OK => match self.take(progress, answer).await? {
                     Step::Whole(endpoints) => return Ok(Arc::new(endpoints)),
                     Step::More(further) => {
                         progress = further;
@@ -107,26 +108,22 @@ impl Pages<'_> {
         }
     }
 
-    /// Asks for a page. One that turns out to be large is asked for again when it has a turn.
-    async fn ask(
-        &self,
-        ready: &Ready,
-        progress: &Progress,
-    ) -> Result<(Answer, Option<Turn>), Failure> {
+    /// Asks for a page. One that turns out to be large is asked for again, and waits for its turn once it comes.
+    async fn ask(&self, ready: &Ready, progress: &Progress) -> Result<Answer, Failure> {
         let told = |failure| refusal::told(failure, self.cluster.is_of_a_pod());
         let target = self.target(progress.more.as_deref())?;
         let left = MOST_BYTES - progress.bytes;
         if !self.is_large.load(Ordering::Relaxed) {
-            match self.get(ready, &target, left.min(SMALL)).await {
+            match self.get(ready, &target, left.min(SMALL), None).await {
                 Err(failure) if failure.kind == Kind::TooLarge && left > SMALL => {}
-                outcome => return outcome.map(|answer| (answer, None)).map_err(told),
+                outcome => return outcome.map_err(told),
             }
         }
-        let turn = large::turn(self.begun, self.timeout).await?;
-        let answer = self.get(ready, &target, left).await.map_err(told)?;
+        let answer = self.get(ready, &target, left, Some(&TURNS)).await;
+        let answer = answer.map_err(told)?;
         let is_large = answer.body.len() as u64 > SMALL;
         self.is_large.store(is_large, Ordering::Relaxed);
-        Ok((answer, Some(turn)))
+        Ok(answer)
     }
 
     async fn get(
@@ -134,6 +131,7 @@ impl Pages<'_> {
         ready: &Ready,
         target: &Target,
         max_size: u64,
+        turns: Option<&'static Semaphore>,
     ) -> Result<Answer, client::Failure> {
         let json = (header::ACCEPT, HeaderValue::from_static(refusal::JSON));
         let token = ready.token.iter().cloned();
@@ -146,6 +144,7 @@ impl Pages<'_> {
             timeout: self.timeout,
             max_size,
             max_redirects: 0,
+            turns,
         };
         ready.client.get(&request).await
     }
@@ -179,8 +178,12 @@ impl Pages<'_> {
     async fn take(
         &self,
         mut progress: Progress,
-        Answer { headers, body, .. }: Answer,
-        turn: Option<Turn>,
+        Answer {
+            headers,
+            body,
+            turn,
+            ..
+        }: Answer,
     ) -> Result<Step, Failure> {
         refusal::of_type(&headers)?;
         progress.bytes += body.len() as u64;

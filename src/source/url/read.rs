@@ -67,6 +67,7 @@ impl UrlReader {
             timeout: settings.timeout,
             max_size: settings.max_size,
             max_redirects: settings.max_redirects,
+            turns: None,
         };
         let found = self.ask(&request, last.as_deref(), default_port).await;
         found.map_err(|failure| echo::strike_out(failure, &request))
