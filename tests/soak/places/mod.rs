@@ -34,7 +34,7 @@ pub(crate) struct Renewal {
 fn arrived(stage: &Stage, place: &Arc<Place>) -> std::time::Instant {
     stage.tally.count("reads", place.name.clone());
     stage.truth.arrived(place).unwrap_or_else(|why| {
-        stage.fail(why);
+        stage.fail(format!("{why}\n{}", stage.truth.dossier_of(place)));
         std::time::Instant::now()
     })
 }

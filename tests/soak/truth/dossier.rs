@@ -1,17 +1,26 @@
 //! All that is known about a service, for whoever looks into a failure.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Truth;
 use super::epochs::{Epoch, Spec};
 use super::log::{Log, Version};
-use super::place::Give;
+use super::place::{Give, Place};
 
 /// So many of each kind, the last ones.
 const MOST: usize = 8;
 
 impl Truth {
+    /// The same of the service that is read from a place.
+    pub(crate) fn dossier_of(&self, place: &Arc<Place>) -> String {
+        let epochs: Vec<_> = self.epochs.read().unwrap().last(1).cloned().collect();
+        let mut services = epochs.iter().flat_map(|epoch| &epoch.services);
+        let service = services.find(|(_, spec)| Arc::ptr_eq(&spec.place, place));
+        service.map_or_else(String::new, |(service, _)| self.dossier(service))
+    }
+
     /// What its place has said of late and what was in force, in seconds before now.
     pub(crate) fn dossier(&self, service: &str) -> String {
         let now = Instant::now();

@@ -32,6 +32,8 @@ pub(crate) struct Version {
     pub(crate) first_seen: Option<Instant>,
     /// In which epochs it has answered a request that no other epoch can have answered, and the end of the first.
     pub(crate) landed: Vec<(u64, Instant)>,
+    /// The last of those in which it was a fresh one.
+    pub(super) fresh_in: Option<u64>,
 }
 
 impl Log {
@@ -40,13 +42,13 @@ impl Log {
         self.versions.get_mut(at as usize)
     }
 
-    /// The exchange that gave a whole list last, if it has surely been taken: an answer has the list, and no other
+    /// The exchange that gave a whole list last, if an answer of this epoch surely had it as a fresh one, and no other
     /// exchange gave it.
-    pub(super) fn last_taken(&mut self) -> Option<Give> {
+    pub(super) fn last_fresh(&mut self, epoch: u64) -> Option<Give> {
         let last = self.last_whole?;
         let version = self.version(last)?;
         match version.gives[..] {
-            [give] => version.first_seen.map(|_| give),
+            [give] if version.fresh_in == Some(epoch) => Some(give),
             _ => None,
         }
     }

@@ -112,7 +112,7 @@ impl Truth {
         let is_its_own = |epochs: &&Vec<Arc<Epoch>>| epochs[0].number == allowed.epochs.0;
         if let (Some(epochs), Some(number)) = (met.iter().find(is_its_own), allowed.version) {
             match met.len() {
-                1 => note(&epochs[0], asked, number),
+                1 => note(&epochs[0], asked, number, allowed.kind),
                 _ => see(&epochs[0], asked, number),
             }
         }
@@ -124,15 +124,19 @@ impl Truth {
     /// Errors: the list before it was still fresh, or its read was still under way.
     pub(crate) fn arrived(&self, place: &Arc<Place>) -> Result<Instant, String> {
         let now = Instant::now();
-        let Some(last) = place.log().last_taken() else {
-            return Ok(now);
-        };
-        let begun = last.begun.unwrap_or(last.from);
-        let begun = begun - ON_THE_WAY - self.slack(begun - ON_THE_WAY, begun);
         let epochs = self.epochs.read().unwrap();
-        let Some(epoch) = epochs.only(begun, now) else {
+        let Some(epoch) = epochs.only(now, now) else {
             return Ok(now);
         };
+        let Some(last) = place.log().last_fresh(epoch.number) else {
+            return Ok(now);
+        };
+        // Who asks after a reload may be given what a read from before it gives, which is not kept.
+        let begun = last.begun.unwrap_or(last.from) - ON_THE_WAY;
+        let begun = begun - self.slack(begun, begun + ON_THE_WAY);
+        if epochs.only(begun, now).is_none() {
+            return Ok(now);
+        }
         let spec = epoch
             .services
             .values()
@@ -183,7 +187,7 @@ fn see(epoch: &Epoch, asked: &Asked<'_>, number: u64) {
 }
 
 /// It has, and no other epoch can have given it.
-fn note(epoch: &Epoch, asked: &Asked<'_>, number: u64) {
+fn note(epoch: &Epoch, asked: &Asked<'_>, number: u64, kind: Kind) {
     see(epoch, asked, number);
     let Some(spec) = epoch.services.get(asked.service) else {
         return;
@@ -196,6 +200,9 @@ fn note(epoch: &Epoch, asked: &Asked<'_>, number: u64) {
         {
             Some((_, at)) => *at = (*at).min(asked.ended),
             None => version.landed.push((epoch.number, asked.ended)),
+        }
+        if kind == Kind::Fresh {
+            version.fresh_in = Some(epoch.number);
         }
     }
 }

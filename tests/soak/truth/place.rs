@@ -78,6 +78,7 @@ impl Place {
             gives: Vec::new(),
             first_seen: None,
             landed: Vec::new(),
+            fresh_in: None,
         });
         number
     }
