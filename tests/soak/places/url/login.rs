@@ -14,12 +14,15 @@ use crate::truth::{Excuse, ON_THE_WAY, Place, TIMEOUT};
 
 const USER: &str = "vigie";
 /// Who asks at some of the places.
-const WAYS: [(u8, Way); 4] = [
+const WAYS: [(u8, Way); 5] = [
     (1, Way::Bearer),
     (2, Way::Basic),
     (4, Way::Bearer),
+    (6, Way::Basic),
     (7, Way::Basic),
 ];
+/// Whether there is no file for a while before the next one.
+const GAPS: [bool; 3] = [false, false, true];
 
 /// How it is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub(super) struct Login {
 
 struct Secrets {
     chance: Chance,
+    /// Of [`GAPS`].
+    gaps: Vec<bool>,
     count: u32,
     until: Instant,
     is_away: bool,
@@ -53,6 +58,7 @@ impl Login {
             number,
             secrets: Mutex::new(Secrets {
                 chance: Chance::of(seed, &format!("login of place {number}")),
+                gaps: Vec::new(),
                 count: 0,
                 until: Instant::now(),
                 is_away: false,
@@ -112,17 +118,18 @@ impl Login {
 
     /// Writes another one when its time has come.
     pub(super) fn change(self: &Arc<Self>, stage: &Arc<Stage>, place: &Arc<Place>) {
-        let mut secrets = self.secrets.lock().unwrap();
-        if secrets.is_away || Instant::now() < secrets.until {
+        let mut locked = self.secrets.lock().unwrap();
+        let secrets = &mut *locked;
+        if secrets.is_away || Instant::now() < secrets.until || stage.quiet.is_wanted() {
             return;
         }
         secrets.until = Instant::now() + secrets.chance.ms(1000..3000);
-        if !secrets.chance.one_in(4) || stage.quiet.is_wanted() {
-            return self.renew(&mut secrets, stage);
+        secrets.is_away = secrets.chance.deal(&mut secrets.gaps, &GAPS);
+        if !secrets.is_away {
+            return self.renew(secrets, stage);
         }
-        secrets.is_away = true;
         let length = secrets.chance.ms(20..600);
-        drop(secrets);
+        drop(locked);
         self.take_away(stage, place, length);
     }
 
