@@ -65,16 +65,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// What file systems that keep times in whole seconds leave out of a time.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// The bytes of a file, at most `largest` of them, as they are now: whoever asks says that it is
-/// written.
-pub fn read(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
-    read_whole(path, largest, |_| None)
-}
-
 /// The bytes of a file, at most `largest` of them. One that somebody may be writing to at the moment
 /// is read when it is at rest.
 pub fn read_at_rest(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
-    read_whole(path, largest, rest_of)
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if let Some(bytes) = look(path, largest)? {
+            return Ok(bytes);
+        }
+    }
+    Err(Unreadable::Restless)
 }
 
 /// The same of a file that may well not be there: `None` if so, and nobody has just taken it away to put another in its
@@ -94,22 +94,9 @@ pub fn read_if_there(path: &Path, largest: u64) -> Result<Option<Vec<u8>>, Unrea
     }
 }
 
-/// How long a file must be left alone before it is read, if it must.
-type Rest = fn(&Metadata) -> Option<Duration>;
-
-fn read_whole(path: &Path, largest: u64, rest: Rest) -> Result<Vec<u8>, Unreadable> {
-    let begin = Instant::now();
-    while begin.elapsed() < PATIENCE {
-        if let Some(bytes) = look(path, largest, rest)? {
-            return Ok(bytes);
-        }
-    }
-    Err(Unreadable::Restless)
-}
-
 /// Reads the file that is there now, when it is at rest; `None` if somebody wrote to it meanwhile. What is put in its
 /// place meanwhile is another file, and changes nothing about this one.
-fn look(path: &Path, largest: u64, rest: Rest) -> Result<Option<Vec<u8>>, Unreadable> {
+fn look(path: &Path, largest: u64) -> Result<Option<Vec<u8>>, Unreadable> {
     // Opening a device can do things to it, so look first; what is opened is looked at again.
     regular(&fs::metadata(path).map_err(Unreadable::Open)?)?;
     let mut file = open(path).map_err(Unreadable::Open)?;
@@ -119,7 +106,7 @@ fn look(path: &Path, largest: u64, rest: Rest) -> Result<Option<Vec<u8>>, Unread
         let now = file.metadata().map_err(Unreadable::Read)?;
         Ok(is_written(&before, &now))
     };
-    if let Some(rest) = rest(&before) {
+    if let Some(rest) = rest_of(&before) {
         // On a thread that may block.
         thread::sleep(rest);
         if is_changed(&file)? {

@@ -219,8 +219,10 @@ fn what_an_alias_may_bring_is_not_quoted() {
         let text = format!(
             "services: {{w: {{url: {{url: \"http://h/\", headers: {{X-A: &s {secret}}}}}}}{rest}\ndisable_reload_by_request: true\n"
         );
-        let column = text.find(secret).unwrap() + 1;
-        is_bad(&text, &format!("FILE:1:{column}: {error}\n"));
+        let before = &text[..text.rfind("*s").unwrap()];
+        let line = before.lines().count();
+        let column = before.lines().last().unwrap().len() + 1;
+        is_bad(&text, &format!("FILE:{line}:{column}: {error}\n"));
     }
     // What an anchored mapping holds is not quoted either, but a key that is a word is.
     is_bad(
@@ -319,12 +321,13 @@ fn a_tab_that_indents_is_named_with_its_place_and_what_would_be_right() {
 #[test]
 fn what_a_configuration_has_no_use_for_is_named_beside_the_other_errors() {
     is_bad(
-        "services:\n  a: {file: *hunter2}\n  b: *hunter2\n  c: {file: !hunter2 x, default_port: 0}\n  [d]: e\n",
+        "services:\n  a: {file: *hunter2}\n  b: *hunter2\n  c: {file: !hunter2 x, default_port: 0}\n  [d]: e\n  f: {file: x, <<: {}}\n",
         "FILE:2:13: an alias of nothing before it: write its anchor (&) first, or put text that begins with * in quotes\n\
          FILE:3:6: an alias of nothing before it: write its anchor (&) first, or put text that begins with * in quotes\n\
          FILE:4:22: a YAML tag has no meaning here: remove it, or put text that begins with ! in quotes\n\
          FILE:4:39: default_port: 0 is wrong here: write a whole number from 1 to 65535\n\
-         FILE:5:3: a list cannot be a key: write text before the colon\n",
+         FILE:5:3: a list cannot be a key: write text before the colon\n\
+         FILE:6:16: a merge key (<<) has no meaning here: write out the keys that it merges\n",
     );
 }
 

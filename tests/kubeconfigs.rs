@@ -1,6 +1,8 @@
 //! Kubeconfig files: what of them is used, what is refused, and where the errors stand.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
 use base64::Engine;
@@ -144,6 +146,43 @@ fn a_token_file_is_read_for_each_list_and_a_401_has_it_read_again() {
     vigie.setup.write("token", "hunter3");
     is_read(&vigie);
     assert_eq!(cluster.peer.requests().len(), 3);
+}
+
+#[test]
+fn a_401_to_the_token_of_before_says_why_there_is_no_newer_one() {
+    let accepted = Arc::new(AtomicU32::new(2));
+    let now = accepted.clone();
+    let cluster = Cluster::start(move |asked| {
+        let good = format!("Bearer hunter{}", now.load(Relaxed));
+        match asked.authorization() == Some(good) {
+            true => list(&["10.0.0.1"]),
+            false => status("401 Unauthorized", "no"),
+        }
+    });
+    let kubeconfig = cluster.kubeconfig("{tokenFile: token}");
+    let setup = Setup::services(WEB).file("kube.yml", kubeconfig);
+    let vigie = setup.file("token", "hunter2").start();
+    is_read(&vigie);
+    std::fs::remove_file(vigie.setup.path("token")).unwrap();
+    is_read(&vigie);
+    accepted.store(3, Relaxed);
+    let answer = vigie.list("web");
+    assert_eq!(answer.status, 502);
+    assert_says(
+        &answer.error(),
+        &[
+            "401 Unauthorized: it does not accept the token from before, and tokenFile ",
+            "/token: opening: No such file or directory; create it, or correct its path",
+        ],
+    );
+    vigie.setup.write("token", "hunter4");
+    let answer = vigie.list("web");
+    assert_says(
+        &answer.error(),
+        &["401 Unauthorized: it does not accept who asks; renew"],
+    );
+    vigie.setup.write("token", "hunter3");
+    is_read(&vigie);
 }
 
 #[test]
@@ -451,7 +490,7 @@ fn a_context_that_is_not_there_is_an_error_at_its_own_place() {
         (code, says.as_str()),
         (
             Some(1),
-            "FILE:2:45: there is no kubeconfig: name one with kubeconfig\n"
+            "FILE:2:45: there is no kubeconfig, neither at $KUBECONFIG nor, where that is not set, at ~/.kube/config: name one with kubeconfig\n"
         )
     );
 }

@@ -233,7 +233,7 @@ fn outside_of_a_pod_the_error_says_what_is_missing() {
     assert_says(
         &String::from_utf8(read.stderr).unwrap(),
         &[
-            "kubernetes web: this is no pod, for KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, and there is no kubeconfig: name one with kubeconfig; then reload",
+            "kubernetes web: this is no pod, for KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set, and there is no kubeconfig, neither at $KUBECONFIG nor, where that is not set, at ~/.kube/config: name one with kubeconfig; then reload",
         ],
     );
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
@@ -14,6 +15,35 @@ fn serve() -> Vigie {
         .file("a.txt", "10.0.0.1\n")
         .file("b.txt", "10.0.0.2\n")
         .start()
+}
+
+#[test]
+fn a_reload_in_the_middle_of_writing_reads_the_whole_file() {
+    let vigie = serve();
+    let path = vigie.setup.path("config.yml");
+    let text = fs::read_to_string(&path).unwrap();
+    let half = &text[..text.find("  more:").unwrap()];
+    let mut counted = [0; 2];
+    for (round, begun) in ["", half].into_iter().cycle().enumerate() {
+        assert!(round < 100, "the writer is always kept from writing");
+        let begin = Instant::now();
+        fs::write(&path, begun).unwrap();
+        let mut reload = vigie.connect();
+        reload.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
+        // The pace of a writer.
+        thread::sleep(Duration::from_millis(10));
+        fs::write(&path, &text).unwrap();
+        let pause = begin.elapsed();
+        let answer = reload.receive();
+        // Who is kept from writing by the system for too long has left a file at rest.
+        if pause < Duration::from_millis(60) {
+            assert_eq!(answer.summary(), (200, "{\"services\":2}\n"));
+            counted[round % 2] += 1;
+        }
+        if counted.iter().all(|count| *count >= 4) {
+            break;
+        }
+    }
 }
 
 #[test]

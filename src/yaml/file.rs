@@ -9,10 +9,12 @@ use crate::wording::MORE_FILES;
 /// The most bytes a file may have.
 const LARGEST_FILE: u64 = 16 << 20;
 
-/// The text of a regular file of at most 16 MiB. Anything else is refused at once, without waiting
-/// for a writer: a folder, a FIFO, a device.
+/// The text of a regular file of at most 16 MiB, when nobody writes to it. Anything else is refused at once, without
+/// waiting for a writer: a folder, a FIFO, a device.
+///
+/// Errors: it cannot be read, or is not UTF-8.
 pub fn read_file(path: &Path) -> Result<String, Diagnostic> {
-    let bytes = regular_file::read(path, LARGEST_FILE)
+    let bytes = regular_file::read_at_rest(path, LARGEST_FILE)
         .map_err(|error| Diagnostic::whole(advise(&error)))?;
     String::from_utf8(bytes).map_err(|error| {
         let position = Position::of(error.as_bytes(), error.utf8_error().valid_up_to());

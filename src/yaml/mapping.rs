@@ -42,6 +42,12 @@ impl<'a> Mapping<'a> {
     }
 }
 
+/// What some readers of YAML take for the keys of another mapping.
+pub const MERGE_KEY: &str = "<<";
+/// What is said of it here.
+pub const NO_MERGING: &str =
+    "a merge key (<<) has no meaning here: write out the keys that it merges";
+
 impl Reader<'_> {
     /// A mapping of known keys; nothing at all is an empty one.
     ///
@@ -54,6 +60,7 @@ impl Reader<'_> {
             meant.extend(nearest(&key.text, known));
             let right = suggest(&key.text, known);
             let message = match self.may_show(key) {
+                _ if *key.text == *MERGE_KEY => NO_MERGING.into(),
                 true => format!("unknown key {}: {right}", quote(&key.text)),
                 false => format!("this key is unknown: known are {}", known.join(", ")),
             };

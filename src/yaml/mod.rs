@@ -23,7 +23,7 @@ mod tree;
 pub use diagnostic::{Diagnostic, Position};
 pub use field::Field;
 pub use file::read_file;
-pub use mapping::Mapping;
+pub use mapping::{MERGE_KEY, Mapping, NO_MERGING};
 pub use node::{Anchored, Entry, Key, Node, Value};
 pub use placed::Placed;
 pub use read::Reader;

@@ -7,7 +7,7 @@ use super::diagnostic::Position;
 /// One value and where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Of an alias: where the value stands that it repeats.
+    /// Of an alias of a list or a mapping: where that stands.
     pub position: Position,
     /// The value.
     pub value: Value,
@@ -58,7 +58,7 @@ pub struct Entry {
 /// A key and where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// Of an alias: where the text stands that it repeats.
+    /// Where it stands.
     pub position: Position,
     /// The text of the key, whether it stands in quotes or not.
     pub text: Box<str>,

@@ -252,12 +252,16 @@ impl<'r, 'f> Builder<'r, 'f> {
     }
 
     fn repeat(&mut self, anchor: usize, position: Position) -> Result<(), Broken> {
-        let Some((node, extent)) = self.anchors.get(&anchor).cloned() else {
+        let Some((mut node, extent)) = self.anchors.get(&anchor).cloned() else {
             // Its own text is not shown: it may be a password that begins with `*`.
             let message = "an alias of nothing before it: write its anchor (&) first, or put text that begins with * in quotes";
             self.reader.error(position, message);
             return self.complete(Node::new(position, Value::Broken), Extent::leaf(0), 0);
         };
+        if extent.height == 0 {
+            // What is wrong with a text is wrong here; the parts of a collection stand where they were written.
+            node.position = position;
+        }
         self.nodes += extent.nodes;
         self.repeated += extent.bytes;
         match self.repeated > MOST_REPEATED {

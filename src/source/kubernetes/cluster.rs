@@ -42,6 +42,8 @@ pub(super) type Namespace = Result<Option<Box<str>>, String>;
 /// What was read last, and holds as long as nothing newer can be read.
 struct Last {
     token: Option<HeaderValue>,
+    /// Why no newer token can be read.
+    unread: Option<Arc<str>>,
     client: Option<Arc<Client>>,
     /// Those that the client believes, of a pod.
     authorities: Vec<u8>,
@@ -63,6 +65,8 @@ pub(super) struct Ready {
     pub(super) client: Arc<Client>,
     /// The value of `Authorization`.
     pub(super) token: Option<HeaderValue>,
+    /// Why it is the one from before.
+    pub(super) unread: Option<Arc<str>>,
     /// For a service that names none.
     pub(super) namespace: Namespace,
 }
@@ -116,6 +120,7 @@ impl Cluster {
             lane,
             last: Mutex::new(Last {
                 token,
+                unread: None,
                 client: None,
                 authorities: Vec::new(),
                 namespace: Ok(None),
@@ -164,6 +169,7 @@ impl Cluster {
         Ok(Ready {
             client,
             token: last.token.clone(),
+            unread: last.unread.clone(),
             namespace: last.namespace.clone(),
         })
     }
@@ -202,8 +208,8 @@ impl Cluster {
     /// Takes over what could be read.
     fn learn(&self, last: &mut Last, news: News) -> Result<Arc<Client>, String> {
         match (news.token, &last.token) {
-            (Ok(token), _) => last.token = Some(token),
-            (Err(_), Some(_)) => {}
+            (Ok(token), _) => (last.token, last.unread) = (Some(token), None),
+            (Err(reason), Some(_)) => last.unread = Some(reason.into()),
             (Err(reason), None) => return Err(reason),
         }
         match (news.namespace, &last.namespace) {

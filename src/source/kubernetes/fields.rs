@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::yaml::{Diagnostic, Entry, Field, Node, Reader, Value};
+use crate::yaml::{Diagnostic, Entry, Field, MERGE_KEY, NO_MERGING, Node, Reader, Value};
 
 /// What a kubeconfig holds, or several together.
 #[derive(Default)]
@@ -147,18 +147,14 @@ impl Context {
 }
 
 /// Stands for the keys of another mapping, to readers of YAML 1.1.
-const MERGE: &str = "<<";
-
 /// The keys of a mapping; those without a value, or with an empty text, count as missing.
 struct Keys<'a>(&'a [Entry]);
 
 impl<'a> Keys<'a> {
     fn of(name: &'a str, node: &'a Node, reader: &mut Reader<'_>) -> Self {
         let entries = reader.entries(Field { name, node });
-        for Entry { key, .. } in entries.iter().filter(|entry| *entry.key.text == *MERGE) {
-            let right = "write out the keys that it merges";
-            let message = format!("a merge key ({MERGE}) has no meaning here: {right}");
-            reader.error(key.position, message);
+        for Entry { key, .. } in entries.iter().filter(|entry| *entry.key.text == *MERGE_KEY) {
+            reader.error(key.position, NO_MERGING);
         }
         Self(entries)
     }

@@ -45,7 +45,7 @@ fn read(files: &[PathBuf], name: Option<&str>) -> Result<Context, Wrong> {
     }
     let shown = match files {
         [] => {
-            let none = "there is no kubeconfig: name one with kubeconfig";
+            let none = "there is no kubeconfig, neither at $KUBECONFIG nor, where that is not set, at ~/.kube/config: name one with kubeconfig";
             return Err(none.to_owned().into());
         }
         [file] => shown(file),

@@ -92,7 +92,8 @@ impl Pages<'_> {
                 }
                 status => {
                     let is_first = progress.more.is_none();
-                    return Err(refusal::of(status, self.namespace, is_first));
+                    let unread = ready.unread.as_deref();
+                    return Err(refusal::of(status, self.namespace, is_first, unread));
                 }
             }
         }

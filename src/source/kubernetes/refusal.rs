@@ -10,13 +10,22 @@ use crate::wording::{LONGEST_QUOTE, shorten};
 /// The type of a list, as it is asked for and as it comes.
 pub(super) const JSON: &str = "application/json";
 
-/// What a status means. The words of the server are not shown: they may repeat what was sent to it.
-pub(super) fn of(status: StatusCode, namespace: &str, is_first_page: bool) -> Failure {
+/// What a status means; `unread` is why the token that was sent is one from before. The words of the server are not
+/// shown: they may repeat what was sent to it.
+pub(super) fn of(
+    status: StatusCode,
+    namespace: &str,
+    is_first_page: bool,
+    unread: Option<&str>,
+) -> Failure {
     let words = status
         .canonical_reason()
         .unwrap_or("a status that is not known");
     let right = match status.as_u16() {
-        401 => "it does not accept who asks; renew the token or the client certificate".into(),
+        401 => match unread {
+            Some(reason) => format!("it does not accept the token from before, and {reason}"),
+            None => "it does not accept who asks; renew the token or the client certificate".into(),
+        },
         403 => format!(
             "who asks may not list endpointslices (discovery.k8s.io) in the namespace {namespace}; bind a Role there with apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [list]"
         ),
