@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -62,6 +62,10 @@ impl Unreadable {
 const REST: Duration = Duration::from_millis(100);
 /// That is waited for so long in all.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// More links than lead to any file.
+const MOST_LINKS: usize = 40;
+/// One without a byte may just have been emptied if it was changed so short a time ago.
+const JUST_NOW: Duration = Duration::from_secs(2);
 /// What file systems that keep times in whole seconds leave out of a time.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -80,18 +84,32 @@ pub fn read_at_rest(path: &Path, largest: u64) -> Result<Vec<u8>, Unreadable> {
 /// The same of a file that may well not be there: `None` if so, and nobody has just taken it away to put another in its
 /// place.
 pub fn read_if_there(path: &Path, largest: u64) -> Result<Option<Vec<u8>>, Unreadable> {
-    let begin = Instant::now();
-    loop {
-        match read_at_rest(path, largest) {
-            Err(error) if error.is_missing() => {}
-            read => return read.map(Some),
+    let read = || match read_at_rest(path, largest) {
+        Err(error) if error.is_missing() => Ok(None),
+        read => read.map(Some),
+    };
+    let found = read()?;
+    let folder = folder_of(path).and_then(|folder| fs::metadata(folder).ok());
+    match folder.and_then(|folder| rest_of_time(&folder)) {
+        Some(rest) if found.is_none() => {
+            // Once: others may put files there all the time.
+            thread::sleep(rest);
+            read()
         }
-        let folder = path.parent().and_then(|folder| fs::metadata(folder).ok());
-        match folder.and_then(|folder| rest_of_time(&folder)) {
-            Some(rest) if begin.elapsed() < PATIENCE => thread::sleep(rest),
-            _ => return Ok(None),
+        _ => Ok(found),
+    }
+}
+
+/// The folder that a file is put in, which is that of what a link leads to.
+fn folder_of(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent()?.join(target),
+            Err(_) => break,
         }
     }
+    path.parent().map(Path::to_owned)
 }
 
 /// Reads the file that is there now, when it is at rest; `None` if somebody wrote to it meanwhile. What is put in its
@@ -135,9 +153,19 @@ fn read_bounded(file: &mut File, length: u64, largest: u64) -> Result<Vec<u8>, U
 fn rest_of(metadata: &Metadata) -> Option<Duration> {
     // Whoever empties a file is seen to have done so a moment before its time of change is.
     match metadata.len() {
-        0 => Some(REST),
+        0 if is_new(metadata) => Some(REST),
         _ => rest_of_time(metadata),
     }
+}
+
+/// Whether something has changed it just now, or by a clock that is ahead.
+fn is_new(metadata: &Metadata) -> bool {
+    let seconds = |date: SystemTime| {
+        date.duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default()
+    };
+    let changed = Duration::from_secs(metadata.ctime().try_into().unwrap_or_default());
+    changed + JUST_NOW > seconds(SystemTime::now())
 }
 
 /// The same by its time of writing alone.

@@ -400,6 +400,10 @@ fn files_that_are_missing_say_nothing_and_files_that_cannot_be_read_are_a_failur
 fn ask_while_rewritten(begin: impl Fn(&Path)) {
     let folder = tempfile::tempdir().unwrap();
     let [resolv_conf, hosts] = ["resolv.conf", "hosts"].map(|name| folder.path().join(name));
+    // One of them is where a link leads to, in another folder.
+    let link = folder.path().join("run").join("resolv.conf");
+    fs::create_dir(folder.path().join("run")).unwrap();
+    std::os::unix::fs::symlink("../resolv.conf", &link).unwrap();
     let files = [
         (&resolv_conf, "search a.test\nnameserver 10.0.0.53\n"),
         (&hosts, "10.0.0.2 other.test\n10.0.0.1 web.test\n"),
@@ -407,7 +411,7 @@ fn ask_while_rewritten(begin: impl Fn(&Path)) {
     for (path, text) in &files {
         write_at_rest(path, text);
     }
-    let system = System::with_files(resolv_conf.clone(), hosts.clone(), Lane::default());
+    let system = System::with_files(link, hosts.clone(), Lane::default());
     let deadline = || Instant::now() + Duration::from_secs(5);
     let (mut counted, mut round) = ([0; 2], 0);
     while counted.iter().any(|count| *count < 4) {
@@ -456,4 +460,20 @@ fn a_resolv_conf_or_hosts_that_is_half_written_is_read_whole() {
 #[test]
 fn a_resolv_conf_or_hosts_that_is_taken_away_and_put_back_is_read_whole() {
     ask_while_rewritten(|path| fs::remove_file(path).unwrap());
+}
+
+#[test]
+fn hosts_that_has_been_empty_for_long_is_read_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let [resolv_conf, hosts] = ["resolv.conf", "hosts"].map(|name| folder.path().join(name));
+    write_at_rest(&resolv_conf, "nameserver nonsense\n");
+    write_at_rest(&hosts, "");
+    let system = System::with_files(resolv_conf, hosts, Lane::default());
+    // Whether it has just been emptied cannot be told at first.
+    wait_until("the empty file is an old one", || {
+        let begin = Instant::now();
+        let found = smol::block_on(system.addresses("web.test", begin + Duration::from_secs(5)));
+        assert_says(&found.unwrap_err().to_string(), &["no nameserver line"]);
+        begin.elapsed() < Duration::from_millis(90)
+    });
 }

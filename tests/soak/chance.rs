@@ -34,6 +34,11 @@ impl Chance {
         Duration::from_millis(self.0.u64(range))
     }
 
+    /// Some part of a length.
+    pub(crate) fn share_of(&mut self, length: Duration) -> Duration {
+        length.mul_f64(self.0.f64())
+    }
+
     pub(crate) fn number(&mut self, range: Range<usize>) -> usize {
         self.0.usize(range)
     }

@@ -3,13 +3,17 @@
 //! compare what was seen needs any.
 
 use std::collections::VecDeque;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 const PACE: Duration = Duration::from_millis(10);
+/// A disk under load holds up who writes a file.
+const FILES_EACH: u64 = 10;
 /// Lateness below this is nothing.
 const USUAL: Duration = Duration::from_millis(15);
 /// What was late shortly before may still be.
@@ -31,17 +35,31 @@ pub(crate) struct Jitter {
 struct Lateness(VecDeque<(Instant, Duration)>);
 
 impl Jitter {
-    /// Looks for lateness as long as `goes_on`; `waited` is how long the server has waited for a processor.
-    pub(crate) fn watch(&self, goes_on: impl Fn() -> bool, waited: impl Fn() -> Option<Duration>) {
+    /// Looks for lateness as long as `goes_on`; `waited` is how long the server has waited for a processor, and `folder`
+    /// lies where all files do.
+    pub(crate) fn watch(
+        &self,
+        goes_on: impl Fn() -> bool,
+        waited: impl Fn() -> Option<Duration>,
+        folder: &Path,
+    ) {
         let (mut ours, mut theirs) = UnixStream::pair().unwrap();
         thread::spawn(move || io::copy(&mut theirs.try_clone().unwrap(), &mut theirs));
-        while goes_on() {
+        let file = folder.join("late");
+        for round in 0_u64.. {
+            if !goes_on() {
+                return;
+            }
             let due = Instant::now() + PACE;
             *self.due.lock().unwrap() = Some(due);
             // The pace of a schedule, not a wait for an event.
             thread::sleep(PACE);
             ours.write_all(b"x").unwrap();
             ours.read_exact(&mut [0]).unwrap();
+            if round.is_multiple_of(FILES_EACH) {
+                fs::write(&file, "x").unwrap();
+                fs::remove_file(&file).unwrap();
+            }
             self.machine.lock().unwrap().note(due, due.elapsed());
             if let Some(waited) = waited() {
                 let mut all = self.waited.lock().unwrap();

@@ -162,7 +162,11 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
     let watching = stage.clone();
     std::thread::spawn(move || {
         let waited = || watching.vigie.held_up();
-        watching.truth.jitter.watch(|| watching.goes_on(), waited);
+        let folder = watching.vigie.setup.path("");
+        watching
+            .truth
+            .jitter
+            .watch(|| watching.goes_on(), waited, &folder);
     });
     writers.into_iter().for_each(|writer| writer.start(&stage));
     for name in &names {

@@ -5,7 +5,7 @@ mod overtaken;
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::Signal;
 
@@ -68,6 +68,8 @@ pub(crate) fn start(
     let shared = stage.clone();
     let (mut chance, mut kinds, mut bad) = (stage.chance("reloads"), Vec::new(), Vec::new());
     let (mut present, mut number, mut old) = (first, 0, VecDeque::new());
+    // By the last reload.
+    let mut took = Duration::from_millis(12);
     stage.run("reloads", move || {
         shared.pause(chance.ms(300..3500));
         let renewed = |renewals: &mut Vec<Renewal>, chance: &mut Chance| -> Vec<Renewed> {
@@ -96,25 +98,30 @@ pub(crate) fn start(
                 let next = services.next();
                 let renewed = renewed(&mut renewals, &mut chance);
                 shared.vigie.setup.write(&next.list.0, &next.list.1);
-                let epoch = shared.truth.begin_epoch(number, next.specs.clone());
                 let is_requested = chance.one_in(2);
                 // It may find either file, and may be under way when the next one is asked for.
-                let mut other = (is_requested && !chance.one_in(4)).then(|| shared.vigie.connect());
-                if let Some(other) = &mut other {
+                let mut other = (is_requested && !chance.one_in(4)).then(|| {
+                    number += 1;
+                    let epoch = shared.truth.repeat_epoch(number - 1, present.specs.clone());
+                    (epoch, shared.vigie.connect())
+                });
+                if let Some((_, other)) = &mut other {
                     other.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
-                    shared.pause(chance.ms(0..12));
+                    std::thread::sleep(chance.share_of(took));
                 }
+                let epoch = shared.truth.begin_epoch(number, next.specs.clone());
                 write(&shared, &next, "");
                 match is_requested {
                     true => {
-                        by_request(&shared, next.specs.len());
+                        took = by_request(&shared, next.specs.len());
                         // It was not the outcome of another one, which was under way.
                         assert_ne!(shared.vigie.list(&next.own).status, 404);
                     }
                     false => by_signal(&shared, &next),
                 }
-                if let Some(mut other) = other {
+                if let Some((before, mut other)) = other {
                     assert_eq!(other.receive().status, 200);
+                    let _ = before.done.set(Instant::now());
                 }
                 let _ = epoch.done.set(Instant::now());
                 drop(renewed);
@@ -151,15 +158,18 @@ fn renew(stage: &Stage, renewal: &mut Renewal) -> Renewed {
     renewed
 }
 
-fn by_request(stage: &Stage, services: usize) {
-    let begun = SystemTime::now();
+/// Gives how long it took.
+fn by_request(stage: &Stage, services: usize) -> Duration {
+    let (begin, begun) = (Instant::now(), SystemTime::now());
     let answer = stage.vigie.reload();
     assert_eq!(
         answer.summary(),
         (200, &*format!("{{\"services\":{services}}}\n"))
     );
+    let took = begin.elapsed();
     check_metrics(stage, begun);
     stage.tally.count("reloads", "by request");
+    took
 }
 
 fn by_signal(stage: &Stage, next: &Configuration) {

@@ -113,10 +113,12 @@ pub(crate) fn set_up(later: &Later, seed: u64) -> SetUp {
         ));
     }
     let mut files = url::logins();
-    let resolv_conf = dns::start_with_search(later, seed, 24).map(|(kept, resolv_conf)| {
-        living.push(Living::new("dns-searched", vec![kept], &[0, 2000]));
-        resolv_conf
-    });
+    let resolv_conf =
+        dns::start_with_search(later, seed, 24).map(|([searched, empty], resolv_conf)| {
+            living.push(Living::new("dns-searched", vec![searched], &[0, 2000]));
+            living.push(Living::new("dns-empty", vec![empty], &[0, 2000]));
+            resolv_conf
+        });
     files.push(("ca.pem".into(), authorities));
     files.push(("kube.yml".into(), kubeconfig));
     SetUp {

@@ -23,8 +23,6 @@ pub(in crate::source) struct Clusters {
     /// Those of the files of users, which may hang still when no cluster needs them any more: no second read is begun
     /// beside one that hangs.
     lanes: Vec<(PathBuf, Known)>,
-    /// That of resolv.conf and hosts.
-    names: Lane,
 }
 
 /// A cluster and what was last known of it.
@@ -84,7 +82,7 @@ impl Clusters {
             .find(|known| known.access == access)
             .unwrap_or_else(|| {
                 let lane = self.lane(access.user.file());
-                let cluster = Arc::new(Cluster::new(access, lane, self.names.clone()));
+                let cluster = Arc::new(Cluster::new(access, lane));
                 self.known.push(Arc::downgrade(&cluster));
                 cluster
             })
@@ -108,7 +106,7 @@ impl Clusters {
 }
 
 impl Cluster {
-    fn new(access: Access, lane: Lane, names: Lane) -> Self {
+    fn new(access: Access, lane: Lane) -> Self {
         let token = match &access.user {
             User::Known(token) => Some(token.clone()),
             User::File(_, token) => token.clone(),
@@ -116,7 +114,7 @@ impl Cluster {
         };
         Self {
             access,
-            names: dns::System::new(names),
+            names: dns::System::new(Lane::default()),
             lane,
             last: Mutex::new(Last {
                 token,

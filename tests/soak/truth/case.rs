@@ -140,7 +140,7 @@ impl Case<'_> {
                 break;
             }
             since.push(&**epoch);
-            if before.max_stale.is_zero() {
+            if before.max_stale.is_zero() && epoch.is_sure {
                 break;
             }
         }

@@ -19,6 +19,8 @@ pub(crate) struct Epoch {
     /// When its reload was known to be done.
     pub(crate) done: OnceLock<Instant>,
     pub(crate) services: HashMap<String, Spec>,
+    /// Whether there surely is a reload that brings it.
+    pub(super) is_sure: bool,
 }
 
 /// A service as one configuration has it.
@@ -65,12 +67,18 @@ pub(crate) struct Epochs(VecDeque<Arc<Epoch>>);
 
 impl Epochs {
     /// A new one, whose file is about to be written.
-    pub(crate) fn begin(&mut self, number: u64, services: HashMap<String, Spec>) -> Arc<Epoch> {
+    pub(crate) fn begin(
+        &mut self,
+        number: u64,
+        services: HashMap<String, Spec>,
+        is_sure: bool,
+    ) -> Arc<Epoch> {
         let epoch = Arc::new(Epoch {
             number,
             begun: Instant::now(),
             done: OnceLock::new(),
             services,
+            is_sure,
         });
         self.0.push_back(epoch.clone());
         if self.0.len() > KEPT {

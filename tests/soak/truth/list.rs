@@ -119,10 +119,10 @@ impl Rules<'_> {
                 () if give.begun.is_some_and(|begun| begun < since) => {
                     "it was read from another source".into()
                 }
-                () if self.case.asked.begun >= until + ttl + max_stale => {
+                () if self.given_at() >= until + ttl + max_stale => {
                     format!(
                         "it was read {:?} before; ttl {ttl:?}, max_stale {max_stale:?}",
-                        self.case.asked.begun - until
+                        self.given_at() - until
                     )
                 }
                 () if self.case.asked.ended < give.from + ttl && is_its_own(give) => {
@@ -152,6 +152,12 @@ impl Rules<'_> {
     /// Whether the request may have waited for it, though it is from before its configuration.
     fn is_joined(&self, give: &Give) -> bool {
         self.case.may_be_joined(self.spec, give) && self.case.asked.begun <= self.ended_by(give)
+    }
+
+    /// The earliest moment at which the answer can have been given.
+    fn given_at(&self) -> Instant {
+        let asked = self.case.asked;
+        asked.begun.max(asked.ended - self.case.slack)
     }
 
     /// By when such a read had ended.

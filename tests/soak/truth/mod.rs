@@ -72,7 +72,12 @@ pub(crate) struct Allowed {
 impl Truth {
     /// A configuration whose file is about to be written.
     pub(crate) fn begin_epoch(&self, number: u64, services: HashMap<String, Spec>) -> Arc<Epoch> {
-        self.epochs.write().unwrap().begin(number, services)
+        self.epochs.write().unwrap().begin(number, services, true)
+    }
+
+    /// The configuration of before, which a reload finds again if it comes before the next one is written.
+    pub(crate) fn repeat_epoch(&self, number: u64, services: HashMap<String, Spec>) -> Arc<Epoch> {
+        self.epochs.write().unwrap().begin(number, services, false)
     }
 
     /// Whether an answer is allowed. Errors: why it is not, under each configuration that may have been in force.
