@@ -33,9 +33,7 @@ impl First {
     /// The next of a deck.
     pub(super) fn deal(deck: &mut Vec<Self>, chance: &mut Chance) -> Self {
         use First::{Closes, Errors, Good, Late, Malformed, Silent};
-        let all = [
-            Good, Good, Good, Errors, Errors, Malformed, Silent, Closes, Late,
-        ];
+        let all = [Good, Errors, Malformed, Silent, Closes, Late];
         chance.deal(deck, &all)
     }
 
