@@ -88,15 +88,17 @@ pub fn read_if_there(path: &Path, largest: u64) -> Result<Option<Vec<u8>>, Unrea
         Err(error) if error.is_missing() => Ok(None),
         read => read.map(Some),
     };
-    let found = read()?;
+    if let Some(bytes) = read()? {
+        return Ok(Some(bytes));
+    }
     let folder = folder_of(path).and_then(|folder| fs::metadata(folder).ok());
     match folder.and_then(|folder| rest_of_time(&folder)) {
-        Some(rest) if found.is_none() => {
+        None => Ok(None),
+        Some(rest) => {
             // Once: others may put files there all the time.
             thread::sleep(rest);
             read()
         }
-        _ => Ok(found),
     }
 }
 

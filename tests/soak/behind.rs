@@ -27,13 +27,7 @@ pub(crate) fn start(stage: &Arc<Stage>) {
         for service in SERVICES {
             let begun = Instant::now();
             let answer = behind.list(service);
-            let asked = Asked {
-                service,
-                begun,
-                alone: begun,
-                ended: Instant::now(),
-                implied: None,
-            };
+            let asked = Asked::answered(service, begun);
             match shared.truth.check_behind(&asked, &answer, TTL) {
                 Ok(()) => shared.tally.count("behind", answer.status.to_string()),
                 Err(why) => shared.fail(format!(

@@ -115,13 +115,7 @@ fn ask_over(line: &mut Line, stage: &Stage, service: &str, way: &str) -> Option<
     let begun = Instant::now();
     let target = format!("/services?service_name={service}");
     let answer = line.0.ask("GET", &target, &[]);
-    let asked = Asked {
-        service,
-        begun,
-        alone: begun,
-        ended: Instant::now(),
-        implied: None,
-    };
+    let asked = Asked::answered(service, begun);
     judge(stage, &asked, &answer, way)
 }
 

@@ -48,6 +48,19 @@ pub(crate) struct Asked<'a> {
     pub(crate) implied: Option<&'a str>,
 }
 
+impl<'a> Asked<'a> {
+    /// One whose answer has just come, and that stood alone.
+    pub(crate) fn answered(service: &'a str, begun: Instant) -> Self {
+        Self {
+            service,
+            begun,
+            alone: begun,
+            ended: Instant::now(),
+            implied: None,
+        }
+    }
+}
+
 /// What an answer was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
