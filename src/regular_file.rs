@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, SeekFrom};
 
 use crate::wording::{lacks_files, without_number};
 
@@ -120,8 +120,14 @@ fn look(path: &Path, largest: u64) -> Result<Option<Vec<u8>>, Unreadable> {
     // Opening a device can do things to it, so look first; what is opened is looked at again.
     regular(&fs::metadata(path).map_err(Unreadable::Open)?)?;
     let mut file = open(path).map_err(Unreadable::Open)?;
-    let before = file.metadata().map_err(Unreadable::Read)?;
+    let mut before = file.metadata().map_err(Unreadable::Read)?;
     regular(&before)?;
+    if before.len() == 0 {
+        // Who empties a file on a disk that is held up leaves it with its old times until that is done. Looking for data
+        // waits for that; what it finds does not matter.
+        let _ = rustix::fs::seek(&file, SeekFrom::Data(0));
+        before = file.metadata().map_err(Unreadable::Read)?;
+    }
     let is_changed = |file: &File| {
         let now = file.metadata().map_err(Unreadable::Read)?;
         Ok(is_written(&before, &now))

@@ -1,9 +1,11 @@
 //! What resolv.conf, hosts and `localhost` decide, for the dns source and for the hosts of other sources.
 
 use std::fs;
+use std::io::Write;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,7 +15,7 @@ use vigie::dns::{Failure, System};
 use crate::support::dns::{Act, Asked, DnsServer, NXDOMAIN, REFUSED, SERVFAIL};
 use crate::support::resolv_conf::{instead, may_mount};
 use crate::support::{
-    Hanging, Setup, Vigie, assert_says, endpoints, only, wait_until, write_at_rest,
+    Hanging, Setup, Stop, Vigie, assert_says, endpoints, only, wait_until, write_at_rest,
 };
 
 /// Services for which this is /etc/resolv.conf; they are read each time.
@@ -460,6 +462,61 @@ fn a_resolv_conf_or_hosts_that_is_half_written_is_read_whole() {
 #[test]
 fn a_resolv_conf_or_hosts_that_is_taken_away_and_put_back_is_read_whole() {
     ask_while_rewritten(|path| fs::remove_file(path).unwrap());
+}
+
+#[test]
+fn hosts_that_is_emptied_on_a_busy_disk_is_read_whole() {
+    const HOSTS: &str = "10.0.0.1 web.test\n";
+    let folder = tempfile::tempdir().unwrap();
+    let resolv_conf = folder.path().join("resolv.conf");
+    write_at_rest(&resolv_conf, "nameserver nonsense\n");
+    // Each is emptied once: only what has not been changed for two seconds can be taken for long empty.
+    let all: Vec<PathBuf> = (0..120)
+        .map(|number| folder.path().join(format!("hosts-{number}")))
+        .collect();
+    for hosts in &all {
+        write_at_rest(hosts, HOSTS);
+    }
+    let last = fs::metadata(all.last().unwrap()).unwrap();
+    wait_until("the files are old ones", || {
+        last.created().unwrap().elapsed().unwrap() > Duration::from_secs(3)
+    });
+    let is_busy = AtomicBool::new(true);
+    thread::scope(|scope| {
+        for number in 0..2 {
+            let (is_busy, path) = (&is_busy, folder.path().join(format!("busy-{number}")));
+            scope.spawn(move || {
+                while is_busy.load(Relaxed) {
+                    let mut file = fs::File::create(&path).unwrap();
+                    file.write_all(&vec![1; 8 << 20]).unwrap();
+                    file.sync_all().unwrap();
+                }
+            });
+        }
+        let _stop = Stop(&is_busy);
+        let mut counted = 0;
+        for hosts in &all {
+            let system = System::with_files(resolv_conf.clone(), hosts.clone(), Lane::default());
+            let writing = scope.spawn(move || {
+                let mut file = fs::File::create(hosts).unwrap();
+                let emptied = Instant::now();
+                file.write_all(HOSTS.as_bytes()).unwrap();
+                emptied.elapsed()
+            });
+            let mut all_found = Vec::new();
+            while !writing.is_finished() {
+                let deadline = Instant::now() + Duration::from_secs(5);
+                all_found.push(smol::block_on(system.addresses("web.test", deadline)));
+            }
+            // Who is kept from writing by the system for too long has left a file at rest.
+            if writing.join().unwrap() < Duration::from_millis(60) {
+                let is_whole = |found: &Result<_, _>| *found == Ok(ips(&["10.0.0.1"]));
+                assert!(all_found.iter().all(is_whole), "{all_found:?}");
+                counted += 1;
+            }
+        }
+        assert!(counted > 20, "the writer is always kept from writing");
+    });
 }
 
 #[test]

@@ -8,7 +8,9 @@ use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::support::{Answer, Setup, Vigie, assert_says, endpoints, wait_until, write_at_rest};
+use crate::support::{
+    Answer, Setup, Stop, Vigie, assert_says, endpoints, wait_until, write_at_rest,
+};
 
 const ENDPOINTS: usize = 400;
 
@@ -220,15 +222,6 @@ fn ask_until(vigie: &Vigie, service: &str, status: u16) -> (Answer, Duration) {
         found
     });
     last.unwrap()
-}
-
-/// Lets the writer end, also when the test fails.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Relaxed);
-    }
 }
 
 /// Whether the server reads its list at this moment.

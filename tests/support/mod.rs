@@ -18,6 +18,7 @@ mod wire;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -40,6 +41,15 @@ pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     while !holds() {
         assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}");
         thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Lets what goes on as long as this is set end, also when the test fails.
+pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 
