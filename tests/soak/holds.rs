@@ -1,6 +1,6 @@
 //! One exchange that its peer holds until it is overtaken: by the read after a reload, which gets a later list at once.
 //! From then on the place fails, so that the list that stands in is seen: it must be the later one, whenever the one that
-//! was held has come.
+//! was held has come. Or nothing is held, and the next exchange is the last good one.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -47,9 +47,18 @@ pub(crate) struct Holding<'a> {
 impl Holds {
     /// The next exchange of a place is to be held.
     pub(crate) fn want(&self, place: &Arc<Place>) -> Holding<'_> {
+        self.begin(place, Step::Wanted)
+    }
+
+    /// The next exchange of a place is good, and those after it fail.
+    pub(crate) fn want_last(&self, place: &Arc<Place>) -> Holding<'_> {
+        self.begin(place, Step::Held)
+    }
+
+    fn begin(&self, place: &Arc<Place>, step: Step) -> Holding<'_> {
         let hold = Arc::new(Hold {
             place: place.clone(),
-            step: Mutex::new(Step::Wanted),
+            step: Mutex::new(step),
             changed: Condvar::new(),
         });
         *self.0.lock().unwrap() = Some(hold.clone());
@@ -119,9 +128,14 @@ impl Holding<'_> {
         self.hold.reaches(Step::Held, within)
     }
 
+    /// Whether the last good exchange has begun within a time.
+    pub(crate) fn is_overtaken(&self, within: Duration) -> bool {
+        self.hold.reaches(Step::Overtaken, within)
+    }
+
     /// Whether it has been overtaken, and ends now, within its time.
     pub(crate) fn release(&self) -> bool {
-        let is_overtaken = self.hold.reaches(Step::Overtaken, Duration::ZERO);
+        let is_overtaken = self.is_overtaken(Duration::ZERO);
         self.hold.go_on(Step::Released);
         is_overtaken && self.hold.reaches(Step::Ended, LONGEST)
     }

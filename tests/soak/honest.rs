@@ -93,7 +93,7 @@ pub(crate) fn start_pairs(stage: &Arc<Stage>) {
     let (mut lowest, mut chance) = (0, stage.chance("pairs"));
     stage.run("pairs", move || {
         for service in ["pair-a", "pair-b"] {
-            if let Some(allowed) = ask_over(&mut connection, &shared, service, "pair") {
+            if let Some((allowed, _)) = ask_over(&mut connection, &shared, service, "pair") {
                 let (first, last) = allowed.epochs;
                 if last < lowest {
                     shared.fail(format!("{service} is of configuration {last} at most, after an answer of {lowest} at least"));
@@ -105,18 +105,19 @@ pub(crate) fn start_pairs(stage: &Arc<Stage>) {
     });
 }
 
-/// Asks once; gives what the answer was, if it was allowed.
-pub(crate) fn ask(stage: &Stage, service: &str) -> Option<Kind> {
+/// Asks once; gives what the answer was, if it was allowed, and how many endpoints it has.
+pub(crate) fn ask(stage: &Stage, service: &str) -> Option<(Kind, usize)> {
     let mut line = Line::over(stage.vigie.connect());
-    ask_over(&mut line, stage, service, "one").map(|allowed| allowed.kind)
+    let (allowed, answer) = ask_over(&mut line, stage, service, "one")?;
+    Some((allowed.kind, answer.text().matches("\"ip\": ").count()))
 }
 
-fn ask_over(line: &mut Line, stage: &Stage, service: &str, way: &str) -> Option<Allowed> {
+fn ask_over(line: &mut Line, stage: &Stage, service: &str, way: &str) -> Option<(Allowed, Answer)> {
     let begun = Instant::now();
     let target = format!("/services?service_name={service}");
     let answer = line.0.ask("GET", &target, &[]);
     let asked = Asked::answered(service, begun);
-    judge(stage, &asked, &answer, way)
+    judge(stage, &asked, &answer, way).map(|allowed| (allowed, answer))
 }
 
 /// Holds an answer against the truth.

@@ -1,5 +1,6 @@
 //! Reloads with changing files, by request and by SIGHUP; and with files that must change nothing.
 
+mod handed_over;
 mod overtaken;
 
 use std::collections::{HashMap, VecDeque};
@@ -14,7 +15,7 @@ use crate::places::Renewal;
 use crate::services::{Configuration, Services};
 use crate::stage::Stage;
 use crate::support::wait_until;
-use crate::truth::{Excuse, Place, Spec};
+use crate::truth::{Epoch, Excuse, Place, Spec};
 
 /// What no configuration may say.
 const BAD: [(&str, &str); 5] = [
@@ -40,12 +41,13 @@ enum Kind {
     Same,
     /// The same, while a read goes on that is overtaken by the next one.
     Overtaking,
+    /// One in which the list of a service may stand in that is only kept for its ttl before.
+    HandingOver,
     Refused,
     OfABrokenFile,
 }
 
-const KINDS: [Kind; 11] = [
-    Kind::Next,
+const KINDS: [Kind; 12] = [
     Kind::Next,
     Kind::Next,
     Kind::Next,
@@ -53,88 +55,152 @@ const KINDS: [Kind; 11] = [
     Kind::Same,
     Kind::Overtaking,
     Kind::Overtaking,
+    Kind::HandingOver,
+    Kind::HandingOver,
     Kind::Refused,
     Kind::Refused,
     Kind::OfABrokenFile,
 ];
 
+/// Who reloads.
+struct Reloads {
+    stage: Arc<Stage>,
+    services: Services,
+    renewals: Vec<Renewal>,
+    chance: Chance,
+    /// What is in force, and its number.
+    present: Configuration,
+    number: u64,
+    /// The lists of configurations from before.
+    old: VecDeque<String>,
+    /// How long the last reload took.
+    took: Duration,
+}
+
 /// Starts the reloads; `first` is in force, and is the first of all.
 pub(crate) fn start(
     stage: &Arc<Stage>,
-    mut services: Services,
+    services: Services,
     first: Configuration,
-    mut renewals: Vec<Renewal>,
+    renewals: Vec<Renewal>,
 ) {
-    let shared = stage.clone();
-    let (mut chance, mut kinds, mut bad) = (stage.chance("reloads"), Vec::new(), Vec::new());
-    let (mut present, mut number, mut old) = (first, 0, VecDeque::new());
-    // By the last reload.
-    let mut took = Duration::from_millis(12);
+    let mut reloads = Reloads {
+        stage: stage.clone(),
+        services,
+        renewals,
+        chance: stage.chance("reloads"),
+        present: first,
+        number: 0,
+        old: VecDeque::new(),
+        took: Duration::from_millis(12),
+    };
+    let (mut kinds, mut bad) = (Vec::new(), Vec::new());
     stage.run("reloads", move || {
-        shared.pause(chance.ms(300..3500));
-        let renewed = |renewals: &mut Vec<Renewal>, chance: &mut Chance| -> Vec<Renewed> {
-            let some = renewals.iter_mut().filter(|_| chance.one_in(2));
-            some.map(|renewal| renew(&shared, renewal)).collect()
-        };
+        let chance = &mut reloads.chance;
+        reloads.stage.pause(chance.ms(300..3500));
         match chance.deal(&mut kinds, &KINDS) {
-            Kind::OfABrokenFile => break_file(&shared, chance.of_these(&BUILT_FROM)),
-            Kind::Refused => fail(&shared, &present, chance.deal(&mut bad, &BAD)),
-            Kind::Overtaking => {
-                let is_done = overtaken::reload(&shared, &present, number + 1, &mut chance);
-                number += u64::from(is_done);
+            Kind::OfABrokenFile => break_file(&reloads.stage, chance.of_these(&BUILT_FROM)),
+            Kind::Refused => {
+                let bad = chance.deal(&mut bad, &BAD);
+                fail(&reloads.stage, &reloads.present, bad);
             }
-            // The same file: the cache is emptied, and nothing else changes.
-            Kind::Same => {
-                number += 1;
-                let renewed = renewed(&mut renewals, &mut chance);
-                let epoch = shared.truth.begin_epoch(number, present.specs.clone());
-                by_request(&shared, present.specs.len());
-                let _ = epoch.done.set(Instant::now());
-                drop(renewed);
-                shared.tally.count("reloads", "of the same file");
-            }
-            Kind::Next => {
-                number += 1;
-                let next = services.next();
-                let renewed = renewed(&mut renewals, &mut chance);
-                shared.vigie.setup.write(&next.list.0, &next.list.1);
-                let is_requested = chance.one_in(2);
-                // It may find either file, and may be under way when the next one is asked for.
-                let mut other = (is_requested && !chance.one_in(4)).then(|| {
-                    number += 1;
-                    let epoch = shared.truth.repeat_epoch(number - 1, present.specs.clone());
-                    (epoch, shared.vigie.connect())
-                });
-                if let Some((_, other)) = &mut other {
-                    other.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
-                    std::thread::sleep(chance.share_of(took));
-                }
-                let epoch = shared.truth.begin_epoch(number, next.specs.clone());
-                write(&shared, &next, "");
-                match is_requested {
-                    true => {
-                        took = by_request(&shared, next.specs.len());
-                        // It was not the outcome of another one, which was under way.
-                        assert_ne!(shared.vigie.list(&next.own).status, 404);
-                    }
-                    false => by_signal(&shared, &next),
-                }
-                if let Some((before, mut other)) = other {
-                    assert_eq!(other.receive().status, 200);
-                    let _ = before.done.set(Instant::now());
-                }
-                let _ = epoch.done.set(Instant::now());
-                drop(renewed);
-                check_log(&shared, &present.specs, &next);
-                old.push_back(std::mem::replace(&mut present, next).list.0);
-                if old.len() > KEPT
-                    && let Some(file) = old.pop_front()
-                {
-                    fs::remove_file(shared.vigie.setup.path(&file)).unwrap();
-                }
-            }
+            Kind::Overtaking => reloads.overtaking(),
+            Kind::HandingOver => reloads.handing_over(),
+            Kind::Same => reloads.same(),
+            Kind::Next => reloads.next(),
         }
     });
+}
+
+impl Reloads {
+    /// The same file: the cache is emptied, and nothing else changes.
+    fn same(&mut self) {
+        let renewed = self.renew();
+        self.again();
+        drop(renewed);
+        self.stage.tally.count("reloads", "of the same file");
+    }
+
+    /// The same file by request.
+    fn again(&mut self) {
+        self.number += 1;
+        let specs = &self.present.specs;
+        let epoch = self.stage.truth.begin_epoch(self.number, specs.clone());
+        by_request(&self.stage, specs.len());
+        let _ = epoch.done.set(Instant::now());
+    }
+
+    fn next(&mut self) {
+        let next = self.services.next();
+        let renewed = self.renew();
+        let is_requested = self.chance.one_in(2);
+        // It may find either file, and may be under way when the next one is asked for.
+        let mut other = (is_requested && !self.chance.one_in(4)).then(|| {
+            self.number += 1;
+            let (number, specs) = (self.number, self.present.specs.clone());
+            let epoch = self.stage.truth.repeat_epoch(number, specs);
+            (epoch, self.stage.vigie.connect())
+        });
+        if let Some((_, other)) = &mut other {
+            other.send(b"POST /reload HTTP/1.1\r\nHost: x\r\n\r\n");
+            std::thread::sleep(self.chance.share_of(self.took));
+        }
+        let epoch = self.begin(&next);
+        match is_requested {
+            true => {
+                self.took = by_request(&self.stage, next.specs.len());
+                // It was not the outcome of another one, which was under way.
+                assert_ne!(self.stage.vigie.list(&next.own).status, 404);
+            }
+            false => by_signal(&self.stage, &next),
+        }
+        if let Some((before, mut other)) = other {
+            assert_eq!(other.receive().status, 200);
+            let _ = before.done.set(Instant::now());
+        }
+        let _ = epoch.done.set(Instant::now());
+        drop(renewed);
+        self.is_in_force(next);
+    }
+
+    /// Writes the next configuration.
+    fn begin(&mut self, next: &Configuration) -> Arc<Epoch> {
+        let (list, text) = &next.list;
+        self.stage.vigie.setup.write(list, text);
+        self.number += 1;
+        let specs = next.specs.clone();
+        let epoch = self.stage.truth.begin_epoch(self.number, specs);
+        write(&self.stage, next, "");
+        epoch
+    }
+
+    /// The next configuration was reloaded.
+    fn is_in_force(&mut self, next: Configuration) {
+        check_log(&self.stage, &self.present.specs, &next);
+        let before = std::mem::replace(&mut self.present, next);
+        self.old.push_back(before.list.0);
+        if self.old.len() > KEPT
+            && let Some(file) = self.old.pop_front()
+        {
+            fs::remove_file(self.stage.vigie.setup.path(&file)).unwrap();
+        }
+    }
+
+    /// A service of the present configuration.
+    fn one_of(&mut self, is_meant: impl Fn(&Spec) -> bool) -> Option<(String, Spec)> {
+        let specs = self.present.specs.iter();
+        let mut meant: Vec<_> = specs.filter(|(_, spec)| is_meant(spec)).collect();
+        meant.sort_unstable_by_key(|(service, _)| *service);
+        let (service, spec) = (!meant.is_empty()).then(|| self.chance.of_these(&meant))?;
+        Some((service.clone(), spec.clone()))
+    }
+
+    /// Some servers get other certificates.
+    fn renew(&mut self) -> Vec<Renewed> {
+        let (chance, stage) = (&mut self.chance, &self.stage);
+        let some = self.renewals.iter_mut().filter(|_| chance.one_in(2));
+        some.map(|renewal| renew(stage, renewal)).collect()
+    }
 }
 
 /// From when a server has another certificate until whoever reads it believes that one, it may fail.

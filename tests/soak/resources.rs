@@ -148,7 +148,8 @@ fn reads(text: &str, service: &str) -> [u64; 3] {
     })
 }
 
-fn value(text: &str, metric: &str) -> Option<u64> {
+/// The value of a metric that counts.
+pub(crate) fn value(text: &str, metric: &str) -> Option<u64> {
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '));

@@ -47,6 +47,7 @@ pub(crate) struct Configuration {
 }
 
 const PORTS: [u16; 2] = [DEFAULT_PORT, 9001];
+const STANDING_IN: Duration = Duration::from_secs(4);
 const TTLS: [u64; 5] = [0, 200, 300, 700, 1500];
 
 impl Living {
@@ -118,12 +119,23 @@ impl Services {
 
     /// The next configuration.
     pub(crate) fn next(&mut self) -> Configuration {
+        self.next_with(None)
+    }
+
+    /// The next configuration, in which one service is as it is now, but that its last good list may stand in.
+    pub(crate) fn next_with(&mut self, standing_in: Option<&str>) -> Configuration {
         self.generation += 1;
         let generation = self.generation;
         let mut draft = Draft::new(&mut self.chance);
         for service in &mut self.living {
-            service.change(&mut self.chance);
-            draft.add(service.name, service.spec());
+            let mut spec = service.spec();
+            if standing_in == Some(service.name) {
+                spec.max_stale = STANDING_IN;
+            } else {
+                service.change(&mut self.chance);
+                spec = service.spec();
+            }
+            draft.add(service.name, spec);
         }
         let file = format!("pair-{generation}.txt");
         let own = format!("generation-{generation}");

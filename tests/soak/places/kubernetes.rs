@@ -41,6 +41,10 @@ struct State {
     moods: Moods<Fault>,
     chance: Chance,
     read: Option<Read>,
+    /// Of [`ECHOES`].
+    echoes: Vec<bool>,
+    /// Whether the next list repeats the token that it is asked for with, which is a new one.
+    echoes_next: bool,
     /// When a read beside another was last told that its list is forgotten.
     forgotten: Option<Instant>,
 }
@@ -63,6 +67,8 @@ const SERVICES: [(u8, Ports); 4] = [
     (22, Ports::Only),
     (23, Ports::OnlyOfIpv4),
 ];
+/// Whether a list repeats the token that was read anew for it.
+const ECHOES: [bool; 2] = [true, false];
 const USER: &str = "{tokenFile: token}";
 
 /// Starts a cluster; gives its places, its renewal and its kubeconfig. Its first token has the number 0.
@@ -84,6 +90,8 @@ pub(crate) fn start(stage: &Later, seed: u64) -> (Vec<Kept>, Renewal, String) {
                 moods: Moods::new(&FAULTS, seed, number),
                 chance: Chance::of(seed, &name),
                 read: None,
+                echoes: Vec::new(),
+                echoes_next: false,
                 forgotten: None,
             }),
         };
@@ -120,11 +128,18 @@ pub(crate) fn start(stage: &Later, seed: u64) -> (Vec<Kept>, Renewal, String) {
 }
 
 impl Service {
-    fn reply(&self, stage: &Arc<Stage>, turn: Turn, next: Option<String>) -> Reply {
+    /// A request was refused, and its token is read anew.
+    fn refused(&self, is_first_page: bool) {
+        let mut locked = self.state.lock().unwrap();
+        let state = &mut *locked;
+        state.echoes_next = is_first_page && state.chance.deal(&mut state.echoes, &ECHOES);
+    }
+
+    fn reply(&self, stage: &Arc<Stage>, turn: Turn, next: Option<String>, token: String) -> Reply {
         let mut state = self.state.lock().unwrap();
         let Some(next) = next else {
             self.begin(stage, &mut state);
-            return self.page(stage, turn, &mut state, 0);
+            return self.page(stage, turn, &mut state, 0, token);
         };
         let at = next.strip_suffix(TAIL).and_then(|next| {
             let (version, page) = next.split_once('.')?;
@@ -146,12 +161,16 @@ impl Service {
             self.place.end(span);
             return status("410 Gone", "The provided continue parameter is too old");
         }
-        self.page(stage, turn, &mut state, at)
+        self.page(stage, turn, &mut state, at, token)
     }
 
     fn begin(&self, stage: &Stage, state: &mut State) {
         let arrived = arrived(stage, &self.place);
-        let fault = state.moods.now().filter(|_| !stage.quiet.is_wanted());
+        let fault = match std::mem::take(&mut state.echoes_next) {
+            true => Some(Fault::Echo),
+            false => state.moods.now(),
+        };
+        let fault = fault.filter(|_| !stage.quiet.is_wanted());
         let version = self.place.draft();
         let mut chance = state.chance.fork();
         let mut list = match fault {
@@ -191,7 +210,14 @@ impl Service {
     }
 
     /// One page of the read, or the fault in its place.
-    fn page(&self, stage: &Arc<Stage>, turn: Turn, state: &mut State, at: usize) -> Reply {
+    fn page(
+        &self,
+        stage: &Arc<Stage>,
+        turn: Turn,
+        state: &mut State,
+        at: usize,
+        token: String,
+    ) -> Reply {
         let mut chance = state.chance.fork();
         let Some(read) = &state.read else {
             return status("410 Gone", "nothing is known of it");
@@ -226,6 +252,7 @@ impl Service {
             excuse: excusing.map(Fault::excuse),
             stage: stage.clone(),
             place: self.place.clone(),
+            token,
             chance,
             bytes,
             whole: is_whole.then(|| (read.version, read.arrived, sorted(read.list.clone()))),

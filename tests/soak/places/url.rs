@@ -161,6 +161,10 @@ impl Host {
         if let Err(why) = checked {
             stage.fail(format!("{}: {why}", self.place.name));
         }
+        let known = asked.version_at_hand();
+        if let Some(Err(why)) = known.map(|known| stage.truth.has(&self.place, known)) {
+            stage.fail(why);
+        }
         if let Some(login) = login {
             login.change(&stage, &self.place);
         }
@@ -187,12 +191,13 @@ impl Host {
             }
         }
         let version = self.place.draft();
+        let tag = asked.tag(&format!("{version}"), &mut chance);
         let exchange = Exchange {
             host: self.clone(),
             stage: stage.clone(),
             version,
             arrived,
-            tag: asked.tag(&format!("{version}"), &mut chance),
+            tag: (!chance.one_in(5)).then_some(tag),
             path: asked.path.to_owned(),
             is_conditional: header(head, "if-none-match").is_some(),
             secret: asked
@@ -204,7 +209,7 @@ impl Host {
         };
         match fault {
             None => {
-                state.last = Some((version, exchange.tag.clone()));
+                state.last = exchange.tag.clone().map(|tag| (version, tag));
                 converse(turn, move |wire| exchange.good(wire))
             }
             Some(fault) => {

@@ -7,7 +7,7 @@ use super::epochs::{Epoch, Spec};
 use super::list;
 use super::log::{Log, Version};
 use super::place::{Excuse, Give, LATE, Span};
-use super::{Asked, Kind};
+use super::{Asked, Kind, ON_THE_WAY};
 use crate::jitter::Jitter;
 use crate::support::Answer;
 
@@ -88,9 +88,11 @@ impl Case<'_> {
             let may_be_joined = |give: &Give| self.may_be_joined(spec, give);
             !spec.max_stale.is_zero() || !version.gives.iter().all(may_be_joined)
         };
-        let mut there = log
-            .last_first()
-            .filter(|version| version.landed.iter().any(is_there) && is_kept(version));
+        let is_had = |version: &&Version| {
+            version.landed.iter().any(is_there) && is_kept(version)
+                || self.is_handed_over(spec, &chain, version)
+        };
+        let mut there = log.last_first().filter(is_had);
         there
             .next()
             .and_then(|version| Some((version.number, *version.gives.first()?)))
@@ -113,6 +115,32 @@ impl Case<'_> {
                 .begun
                 .is_some_and(|begun| done.is_none_or(|done| begun < *done))
             && give.from < before.begun + TIMEOUT + self.slack
+    }
+
+    /// Whether a version was surely handed over to the first configuration of the chain by the one before it, where none
+    /// may stand in, but which kept it for its ttl.
+    fn is_handed_over(&self, spec: &Spec, chain: &[&Epoch], version: &Version) -> bool {
+        let (Some(before), Some(first)) = (self.epochs.get(chain.len()), chain.last()) else {
+            return false;
+        };
+        let Some(old) = before.services.get(self.asked.service) else {
+            return false;
+        };
+        let (&[give], Some(done), Some(handed)) =
+            (&version.gives[..], before.done.get(), first.done.get())
+        else {
+            return false;
+        };
+        let was_there =
+            |(number, at): &(u64, Instant)| *number == before.number && *at <= first.begun;
+        // By a read of its own, which began after the reload.
+        let is_its_own = |begun| begun > *done + ON_THE_WAY + self.slack;
+        old.same_source(spec)
+            && old.max_stale.is_zero()
+            && !spec.max_stale.is_zero()
+            && version.landed.iter().any(was_there)
+            && give.begun.is_some_and(is_its_own)
+            && *handed < give.from + old.ttl
     }
 
     /// The configuration and those right before it in which the source of the service is the same, and whose last good

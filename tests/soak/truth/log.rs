@@ -53,6 +53,15 @@ impl Log {
         }
     }
 
+    /// The latest version that an answer of this epoch surely had as a fresh one, and the only exchange that gave it.
+    pub(super) fn latest_fresh(&self, epoch: u64) -> Option<(u64, Give)> {
+        self.last_first()
+            .find_map(|version| match version.gives[..] {
+                [give] if version.fresh_in == Some(epoch) => Some((version.number, give)),
+                _ => None,
+            })
+    }
+
     /// The versions with this body, the last first.
     pub(crate) fn with_body(&self, body: &str) -> Vec<&Version> {
         let numbers = self.by_body.get(body).into_iter().flatten().rev();

@@ -170,6 +170,31 @@ impl Truth {
         }
     }
 
+    /// A request has come just now from who says that this version is at hand.
+    ///
+    /// Errors: a later one surely was.
+    pub(crate) fn has(&self, place: &Place, version: u64) -> Result<(), String> {
+        let now = Instant::now();
+        let epochs = self.epochs.read().unwrap();
+        let log = place.log();
+        let Some(epoch) = epochs.only(now - TIMEOUT, now) else {
+            return Ok(());
+        };
+        let Some((later, give)) = log.latest_fresh(epoch.number) else {
+            return Ok(());
+        };
+        // Reads from before a reload may end beside those of after it.
+        let begun = give.begun.unwrap_or(give.from).min(now - TIMEOUT) - ON_THE_WAY;
+        let begun = begun - self.slack(begun, now);
+        match later > version && epochs.only(begun, now).is_some() {
+            true => Err(format!(
+                "{} was asked by who has version {version}, after version {later} was taken",
+                place.name
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Whether no reload was near this time.
     pub(crate) fn is_calm(&self, from: Instant, to: Instant) -> bool {
         self.epochs

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Service;
 use crate::chance::Chance;
@@ -25,7 +25,15 @@ struct Token {
     chance: Chance,
     /// A read can be refused once, and must not be again: so each token lasts longer than a read.
     until: Instant,
+    /// Of [`BETWEEN_PAGES`].
+    deck: Vec<bool>,
+    /// Whether it is to change between two pages of a list.
+    between_pages: bool,
 }
+
+const BETWEEN_PAGES: [bool; 2] = [false, true];
+/// Lists of several pages are asked for so often.
+const SOON: Duration = Duration::from_millis(1500);
 
 impl Api {
     pub(super) fn new(stage: &Later, seed: u64, services: HashMap<String, Service>) -> Self {
@@ -36,6 +44,8 @@ impl Api {
                 number: 0,
                 chance: Chance::of(seed, "tokens"),
                 until: Instant::now(),
+                deck: Vec::new(),
+                between_pages: false,
             }),
         }
     }
@@ -59,24 +69,43 @@ impl Api {
         let name = label.split('=').next_back().unwrap_or_default();
         let service = &self.services[name];
         let turn = service.turns.begin(stage, &service.place);
-        if self.refuses(stage, asked) {
+        let next = asked.query("continue");
+        let token = self.token(stage, next.is_some());
+        if asked.authorization() != Some(format!("Bearer {token}")) {
             drop(turn);
+            service.refused(next.is_none());
             return status("401 Unauthorized", "Unauthorized");
         }
-        service.reply(stage, turn, asked.query("continue"))
+        service.reply(stage, turn, next, token)
     }
 
-    /// Whether the token is an old one. The token file holds a new one before that is asked for.
-    fn refuses(&self, stage: &Stage, asked: &Asked<'_>) -> bool {
-        let mut token = self.token.lock().unwrap();
-        if Instant::now() >= token.until {
+    /// The token that is accepted from now on. The token file holds it before it is asked for.
+    fn token(&self, stage: &Stage, is_further_page: bool) -> String {
+        let mut locked = self.token.lock().unwrap();
+        let token = &mut *locked;
+        let now = Instant::now();
+        let waits = token.between_pages && !is_further_page && now < token.until + SOON;
+        if now >= token.until && !waits {
             token.number += 1;
-            token.until = Instant::now() + token.chance.ms(3000..6000);
-            let text = format!("{SECRET}token-{}\n", token.number);
-            stage.vigie.setup.write("token", text);
-            stage.tally.count("peers: kubernetes", "new token");
+            token.until = now + token.chance.ms(3000..6000);
+            token.between_pages = token.chance.deal(&mut token.deck, &BETWEEN_PAGES);
+            let words = match is_further_page {
+                true => "new token between two pages",
+                false => "new token",
+            };
+            stage
+                .vigie
+                .setup
+                .write("token", format!("{}\n", token.text()));
+            stage.tally.count("peers: kubernetes", words);
         }
-        asked.authorization().as_deref() != Some(&format!("Bearer {SECRET}token-{}", token.number))
+        token.text()
+    }
+}
+
+impl Token {
+    fn text(&self) -> String {
+        format!("{SECRET}token-{}", self.number)
     }
 }
 

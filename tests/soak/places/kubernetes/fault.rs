@@ -15,6 +15,8 @@ pub(super) enum Fault {
     /// The second page is refused.
     SecondFails,
     NoList,
+    /// It repeats the token.
+    Echo,
     /// No slice has the port that is wanted.
     WrongPorts,
     /// A part of it makes no sense.
@@ -36,13 +38,13 @@ impl Fault {
             Self::Broken => &["the API server answered 500 "],
             Self::SecondFails => &["the API server answered 503 "],
             Self::CutPage => &["TLS: the connection ended without the end of TLS"],
-            Self::NoList | Self::WrongSlice => &["reading the slices: "],
+            Self::NoList | Self::Echo | Self::WrongSlice => &["reading the slices: "],
             Self::WrongPorts => &["no slice has the port ", "the slices have several ports"],
         })
     }
 }
 
-pub(super) const FAULTS: [Fault; 11] = [
+pub(super) const FAULTS: [Fault; 12] = [
     Fault::Slow,
     Fault::Silent,
     Fault::Reset,
@@ -52,6 +54,7 @@ pub(super) const FAULTS: [Fault; 11] = [
     Fault::AlwaysGone,
     Fault::SecondFails,
     Fault::NoList,
+    Fault::Echo,
     Fault::WrongPorts,
     Fault::WrongSlice,
 ];

@@ -20,6 +20,8 @@ use crate::truth::{Excuse, Give, Place};
 pub(super) struct Page {
     pub(super) stage: Arc<Stage>,
     pub(super) place: Arc<Place>,
+    /// What it was asked for with.
+    pub(super) token: String,
     pub(super) chance: Chance,
     pub(super) bytes: Vec<u8>,
     /// It is a part of what makes no list, or none.
@@ -97,14 +99,8 @@ impl Page {
             }
             Some(Fault::Forbidden) => refuse(wire, "403 Forbidden"),
             Some(Fault::SecondFails) => refuse(wire, "503 Service Unavailable"),
-            Some(Fault::NoList) => send(
-                wire,
-                &answer(
-                    "200 OK",
-                    "Content-Type: application/json\r\n",
-                    self.chance.of_these(&NO_LISTS),
-                ),
-            ),
+            Some(Fault::NoList) => no_list(wire, self.chance.of_these(&NO_LISTS)),
+            Some(Fault::Echo) => no_list(wire, &format!(r#"{{"kind":"{}"}}"#, self.token)),
             _ => refuse(wire, "500 Internal Server Error"),
         }
     }
@@ -114,6 +110,11 @@ fn send(wire: &mut dyn Wire, bytes: &[u8]) -> io::Result<bool> {
     wire.write_all(bytes)?;
     wire.flush()?;
     Ok(true)
+}
+
+fn no_list(wire: &mut dyn Wire, text: &str) -> io::Result<bool> {
+    let fields = "Content-Type: application/json\r\n";
+    send(wire, &answer("200 OK", fields, text))
 }
 
 fn refuse(wire: &mut dyn Wire, words: &str) -> io::Result<bool> {

@@ -66,6 +66,16 @@ impl Asked<'_> {
         self.path == LIST
     }
 
+    /// The version whose entity tag it has.
+    pub(super) fn version_at_hand(&self) -> Option<u64> {
+        let tag = header(self.head, "if-none-match")?;
+        let (version, _) = tag
+            .trim_start_matches("W/\"")
+            .trim_start_matches('"')
+            .split_once('@')?;
+        version.parse().ok()
+    }
+
     /// The server and the path: who an entity tag belongs to.
     pub(super) fn at(&self) -> String {
         let server = if self.is_first { "first" } else { "elsewhere" };

@@ -26,8 +26,8 @@ pub(super) struct Exchange {
     pub(super) stage: Arc<Stage>,
     pub(super) version: u64,
     pub(super) arrived: Instant,
-    /// The entity tag of a good answer.
-    pub(super) tag: String,
+    /// The entity tag of a good answer, if it is to have one.
+    pub(super) tag: Option<String>,
     pub(super) path: String,
     /// Whether it says what is at hand.
     pub(super) is_conditional: bool,

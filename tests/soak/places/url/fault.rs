@@ -107,7 +107,11 @@ impl Exchange {
         let text = lists::lines(&list, &mut self.chance);
         // What is no list must not be remembered by its entity tag.
         let tag = match fault {
-            Fault::Slow => format!("ETag: {}\r\n", self.tag),
+            Fault::Slow => self
+                .tag
+                .iter()
+                .map(|tag| format!("ETag: {tag}\r\n"))
+                .collect(),
             _ => "ETag: \"bad\"\r\n".to_owned(),
         };
         let whole = answer("200 OK", &tag, &text);
@@ -191,10 +195,10 @@ impl Exchange {
             }
             Fault::LargeHead => ended(&self.large_head(&tag, &text), wire),
             Fault::BadLine => {
-                let line = match self.chance.number(0..9) {
+                let line = match self.chance.number(0..8) {
                     0 => "<html>".into(),
                     // A server may say again what was sent to it.
-                    1 => format!("10.0.0.1:80 {}", self.secret),
+                    1..5 => format!("10.0.0.1:80 {}", self.secret),
                     _ => lists::bad_line(&mut self.chance).to_owned(),
                 };
                 kept(&answer("200 OK", &tag, format!("{text}\n{line}\n")), wire)

@@ -69,7 +69,13 @@ impl Exchange {
     pub(super) fn form(&mut self, list: &[Endpoint]) -> Form {
         let (types, text) = self.text(list);
         let kind = self.chance.of_these(types);
-        let mut fields = format!("ETag: {}\r\n{kind}", self.tag);
+        let mut fields = match &self.tag {
+            Some(tag) => format!("ETag: {tag}\r\n{kind}"),
+            None => {
+                self.count("no entity tag");
+                kind.to_owned()
+            }
+        };
         if self.chance.one_in(12) {
             self.count("long head");
             // Together with the others at most as many as may be, and not so many bytes.
