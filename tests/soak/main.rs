@@ -136,7 +136,7 @@ fn soak(seed: u64, length: Duration) -> (Option<String>, String) {
         .addresses(&["127.0.0.1:0", "unix:vigie.sock"])
         .top(&first.cache)
         .server("request_timeout: 2s\nwrite_timeout: 2s\nmax_connections: 2000")
-        .file("token", format!("{SECRET}token-0\n"))
+        .file("token", format!("{SECRET}0-token\n"))
         .file("pair-b.txt", "10.92.0.1\n")
         .file("crowd.txt", crowd)
         .file(&first.list.0, &first.list.1);

@@ -34,7 +34,8 @@ pub(crate) struct Renewal {
 fn arrived(stage: &Stage, place: &Arc<Place>) -> std::time::Instant {
     stage.tally.count("reads", place.name.clone());
     stage.truth.arrived(place).unwrap_or_else(|why| {
-        stage.fail(format!("{why}\n{}", stage.truth.dossier_of(place)));
+        let service = stage.truth.service_of(place);
+        stage.fail_with(service.as_deref().unwrap_or_default(), why);
         std::time::Instant::now()
     })
 }

@@ -163,7 +163,8 @@ impl Host {
         }
         let known = asked.version_at_hand();
         if let Some(Err(why)) = known.map(|known| stage.truth.has(&self.place, known)) {
-            stage.fail(why);
+            let service = stage.truth.service_of(&self.place);
+            stage.fail_with(service.as_deref().unwrap_or_default(), why);
         }
         if let Some(login) = login {
             login.change(&stage, &self.place);

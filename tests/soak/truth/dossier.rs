@@ -13,12 +13,12 @@ use super::place::{Give, Place};
 const MOST: usize = 8;
 
 impl Truth {
-    /// The same of the service that is read from a place.
-    pub(crate) fn dossier_of(&self, place: &Arc<Place>) -> String {
+    /// The service that is read from a place, if one is.
+    pub(crate) fn service_of(&self, place: &Arc<Place>) -> Option<String> {
         let epochs: Vec<_> = self.epochs.read().unwrap().last(1).cloned().collect();
         let mut services = epochs.iter().flat_map(|epoch| &epoch.services);
         let service = services.find(|(_, spec)| Arc::ptr_eq(&spec.place, place));
-        service.map_or_else(String::new, |(service, _)| self.dossier(service))
+        service.map(|(service, _)| service.clone())
     }
 
     /// What its place has said of late and what was in force, in seconds before now.

@@ -47,7 +47,8 @@ impl Exchange {
 
     /// A good list, but for one thing.
     pub(super) fn wrong_json(&mut self, good: &str) -> String {
-        let (from, to) = match self.chance.number(0..8) {
+        let echo = format!("\"ip\": \"{}", self.secret);
+        let (from, to) = match self.chance.number(0..12) {
             0 => ("\"ip\"", "\"host\""),
             1 => ("\"port\": ", "\"port\": -"),
             2 => (
@@ -57,6 +58,7 @@ impl Exchange {
             3 => ("\"ip\": \"", "\"ip\": \"<b>"),
             4 => return format!("{good}x"),
             5 => return format!("{{\"endpoints\":{good}}}"),
+            6..9 => ("\"ip\": \"", &*echo),
             _ => return good[..self.chance.number(1..good.len() - 2)].to_owned(),
         };
         let at = good.rfind(from).unwrap_or_default();
