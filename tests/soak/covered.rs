@@ -37,6 +37,7 @@ const ALWAYS: [(&str, &[&str]); 11] = [
             "of the same file",
             "between two reads",
             "handing over",
+            "handing over what comes",
             "refused",
             "of a broken file",
             "with another ca.pem",

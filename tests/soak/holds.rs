@@ -1,6 +1,6 @@
 //! One exchange that its peer holds until it is overtaken: by the read after a reload, which gets a later list at once.
 //! From then on the place fails, so that the list that stands in is seen: it must be the later one, whenever the one that
-//! was held has come. Or nothing is held, and the next exchange is the last good one.
+//! was held has come. Or nothing is held, and the next exchange is the last good one; or that which is held is.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub(crate) struct Holds(Mutex<Option<Arc<Hold>>>);
 /// One exchange that is held, and those after it.
 pub(crate) struct Hold {
     place: Arc<Place>,
+    /// Whether the exchange that overtakes the one that is held is a good one.
+    overtakes_well: bool,
     step: Mutex<Step>,
     changed: Condvar,
 }
@@ -47,17 +49,23 @@ pub(crate) struct Holding<'a> {
 impl Holds {
     /// The next exchange of a place is to be held.
     pub(crate) fn want(&self, place: &Arc<Place>) -> Holding<'_> {
-        self.begin(place, Step::Wanted)
+        self.begin(place, Step::Wanted, true)
     }
 
     /// The next exchange of a place is good, and those after it fail.
     pub(crate) fn want_last(&self, place: &Arc<Place>) -> Holding<'_> {
-        self.begin(place, Step::Held)
+        self.begin(place, Step::Held, true)
     }
 
-    fn begin(&self, place: &Arc<Place>, step: Step) -> Holding<'_> {
+    /// The next exchange of a place is to be held, and those after it fail.
+    pub(crate) fn want_late(&self, place: &Arc<Place>) -> Holding<'_> {
+        self.begin(place, Step::Wanted, false)
+    }
+
+    fn begin(&self, place: &Arc<Place>, step: Step, overtakes_well: bool) -> Holding<'_> {
         let hold = Arc::new(Hold {
             place: place.clone(),
+            overtakes_well,
             step: Mutex::new(step),
             changed: Condvar::new(),
         });
@@ -79,7 +87,10 @@ impl Holds {
             }
             Step::Held => {
                 hold.go_on(Step::Overtaken);
-                Part::Good
+                match hold.overtakes_well {
+                    true => Part::Good,
+                    false => Part::Failing,
+                }
             }
             _ => Part::Failing,
         })

@@ -22,12 +22,14 @@ enum Mood<F> {
 }
 
 impl<F: Copy> Moods<F> {
-    /// Those of the place of a number. Places with the same faults begin with different ones, so that together they have
-    /// soon played all.
+    /// Those of the place of a number. Places with the same faults begin with different ones, far from each other, so that
+    /// together they have soon played all.
     pub(crate) fn new(faults: &'static [F], seed: u64, number: u8) -> Self {
         let mut deck = faults.to_vec();
         Chance::of(seed, "the first faults").shuffle(&mut deck);
-        deck.rotate_left(3 * usize::from(number) % faults.len());
+        // The golden ratio leaves the widest gaps.
+        let turned = usize::from(number) * 618 % 1000;
+        deck.rotate_left(turned * faults.len() / 1000);
         Self {
             faults,
             deck,

@@ -10,8 +10,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rustix::process::Signal;
 
+use self::handed_over::Way;
+
 use crate::chance::Chance;
 use crate::places::Renewal;
+use crate::resources::value;
 use crate::services::{Configuration, Services};
 use crate::stage::Stage;
 use crate::support::wait_until;
@@ -47,7 +50,8 @@ enum Kind {
     OfABrokenFile,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 14] = [
+    Kind::Next,
     Kind::Next,
     Kind::Next,
     Kind::Next,
@@ -55,6 +59,7 @@ const KINDS: [Kind; 12] = [
     Kind::Same,
     Kind::Overtaking,
     Kind::Overtaking,
+    Kind::HandingOver,
     Kind::HandingOver,
     Kind::HandingOver,
     Kind::Refused,
@@ -75,6 +80,8 @@ struct Reloads {
     old: VecDeque<String>,
     /// How long the last reload took.
     took: Duration,
+    /// How the next lists are handed over.
+    ways: Vec<Way>,
 }
 
 /// Starts the reloads; `first` is in force, and is the first of all.
@@ -93,6 +100,7 @@ pub(crate) fn start(
         number: 0,
         old: VecDeque::new(),
         took: Duration::from_millis(12),
+        ways: Vec::new(),
     };
     let (mut kinds, mut bad) = (Vec::new(), Vec::new());
     stage.run("reloads", move || {
@@ -160,6 +168,15 @@ impl Reloads {
         }
         let _ = epoch.done.set(Instant::now());
         drop(renewed);
+        self.is_in_force(next);
+    }
+
+    /// The next configuration, in which the last good list of a service may stand in.
+    fn next_standing_in(&mut self, service: &str) {
+        let next = self.services.next_with(Some(service));
+        let epoch = self.begin(&next);
+        self.took = by_request(&self.stage, next.specs.len());
+        let _ = epoch.done.set(Instant::now());
         self.is_in_force(next);
     }
 
@@ -306,11 +323,7 @@ fn refused(stage: &Stage, file: &str, what: &str) {
 /// Whether the last reload was successful, and when the last successful one was, by the metrics.
 fn last_reload(stage: &Stage) -> (f64, f64) {
     let text = stage.vigie.get("/metrics");
-    let value = |metric: &str| {
-        let mut lines = text.text().lines();
-        let value = lines.find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '));
-        value.and_then(|value| value.parse().ok()).unwrap()
-    };
+    let value = |metric: &str| value(text.text(), metric).unwrap();
     (
         value("vigie_config_last_reload_successful"),
         value("vigie_config_last_reload_success_timestamp_seconds"),
@@ -319,14 +332,18 @@ fn last_reload(stage: &Stage) -> (f64, f64) {
 
 /// The metrics say that there was a reload since.
 fn check_metrics(stage: &Stage, begun: SystemTime) {
-    let seconds = |date: SystemTime| date.duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
     let (successful, at) = last_reload(stage);
-    // To the thousandth of a second.
-    let since = seconds(begun) - 0.001..=seconds(SystemTime::now());
+    let since = seconds(begun)..=seconds(SystemTime::now());
     assert!(
         successful == 1.0 && since.contains(&at),
         "the metrics say {successful}, at {at}, which is not in {since:?}"
     );
+}
+
+/// A date as the metrics have it, to the thousandth of a second.
+fn seconds(date: SystemTime) -> f64 {
+    let since = date.duration_since(UNIX_EPOCH).unwrap();
+    since.as_millis() as f64 / 1000.0
 }
 
 /// A file that services are built from is broken: that is refused with words, and changes nothing.

@@ -1,5 +1,6 @@
 //! What Vigie holds when all is quiet: no more than at the first quiet moment. And its metrics against what was counted.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -50,7 +51,7 @@ impl Resources {
             let text = connections.ask("GET", "/metrics", &[]);
             let most = open + behind::SERVICES.len() * behind::CONNECTIONS;
             value(text.text(), "vigie_http_connections")
-                .is_some_and(|count| (open..=most).contains(&(count as usize)))
+                .is_some_and(|count: usize| (open..=most).contains(&count))
         });
         let open = honest::OPEN.load(Ordering::SeqCst);
         wait_until("the files are closed", || {
@@ -148,8 +149,8 @@ fn reads(text: &str, service: &str) -> [u64; 3] {
     })
 }
 
-/// The value of a metric that counts.
-pub(crate) fn value(text: &str, metric: &str) -> Option<u64> {
+/// The value of a metric.
+pub(crate) fn value<T: FromStr>(text: &str, metric: &str) -> Option<T> {
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '));

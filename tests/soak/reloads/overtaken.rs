@@ -1,8 +1,8 @@
 //! A reload in the middle of a read, which is overtaken by the read after the reload.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
-use super::Reloads;
+use super::{Reloads, seconds};
 use crate::honest;
 use crate::resources::value;
 use crate::stage::Stage;
@@ -22,6 +22,7 @@ impl Reloads {
         if !holding.is_held(SOON) {
             return;
         }
+        let since = SystemTime::now();
         self.again();
         // It begins the read that overtakes the one from before, or waits for it.
         honest::ask(&stage, &service);
@@ -32,7 +33,7 @@ impl Reloads {
         let longest = spec.ttl + spec.max_stale;
         while stage.goes_on() && begun.elapsed() < longest {
             if let Some((Kind::Stale, endpoints)) = honest::ask(&stage, &service) {
-                check_metrics(&stage, &service, endpoints);
+                check_metrics(&stage, &service, endpoints, since);
                 stage.tally.count("reloads", "between two reads");
                 break;
             }
@@ -41,14 +42,20 @@ impl Reloads {
     }
 }
 
-/// The list that stands in is the last good one in the metrics too.
-fn check_metrics(stage: &Stage, service: &str, endpoints: usize) {
+/// The list that stands in, which was read since then, is the last good one in the metrics too.
+fn check_metrics(stage: &Stage, service: &str, endpoints: usize, since: SystemTime) {
     let text = stage.vigie.get("/metrics");
-    let metric = format!("vigie_endpoints{{service=\"{service}\"}}");
-    let told = value(text.text(), &metric);
-    if told != Some(endpoints as u64) {
+    let told = |metric: &str| {
+        let metric = format!("{metric}{{service=\"{service}\"}}");
+        value::<f64>(text.text(), &metric).unwrap_or_default()
+    };
+    let count = told("vigie_endpoints");
+    let at = told("vigie_service_last_success_timestamp_seconds");
+    let since = seconds(since)..=seconds(SystemTime::now());
+    if count != endpoints as f64 || !since.contains(&at) {
         stage.fail(format!(
-            "the list of {service} that stands in has {endpoints} endpoints, but {metric} is {told:?}"
+            "the list of {service} that stands in has {endpoints} endpoints, and was read at {since:?}; the metrics say \
+             {count}, at {at}"
         ));
     }
 }
