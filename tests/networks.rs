@@ -113,6 +113,40 @@ fn a_network_that_goes_down_and_comes_back_is_served_again_at_once() {
 }
 
 #[test]
+fn a_connection_that_the_network_has_forgotten_costs_no_answer() {
+    let promise = "the network forgets a connection";
+    let Some(network) = Network::new(promise) else {
+        return;
+    };
+    let peer = network.within(|| Peer::always(list("10.0.0.1")));
+    let url = peer.url("/");
+    let vigie = Setup::services(&format!(
+        "web: {{url: {{url: \"{url}\", timeout: 3s}}, cache_ttl: 0s}}"
+    ))
+    .addresses(&["unix:vigie.sock"])
+    .after(&network.enter())
+    .start();
+    let is_read = || assert_eq!(vigie.list("web").summary(), (200, &*only("10.0.0.1")));
+    let kept = || {
+        let to_peer = format!("ss -tnH state established dport = :{}", peer.port());
+        let said = network.try_to_run(&to_peer).unwrap();
+        let own = said.split_whitespace().nth(2).unwrap_or_default();
+        own.rsplit(':').next().unwrap_or_default().to_owned()
+    };
+    is_read();
+    let port = kept();
+    let forget = format!(
+        "nft add table inet vigie && nft add chain inet vigie into '{{ type filter hook input priority 0; }}' && \
+         nft add rule inet vigie into tcp sport {port} drop && nft add rule inet vigie into tcp dport {port} drop"
+    );
+    if let Err(why) = network.try_to_run(&forget) {
+        return skip(promise, &why);
+    }
+    is_read();
+    assert_ne!(kept(), port);
+}
+
+#[test]
 fn a_firewall_that_drops_everything_is_a_time_out_and_its_end_is_seen_at_once() {
     let promise = "a firewall drops everything";
     if std::process::Command::new("nft")

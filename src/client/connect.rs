@@ -1,11 +1,14 @@
 //! New connections: the host is looked up, an address dialled, TLS agreed on.
 
 use std::io;
+use std::net::TcpStream;
 
+use rustix::net::sockopt;
 use smol::io::{AsyncRead, AsyncWrite};
 
 use super::dial::{dial, lack_files, some_of, unconnected};
 use super::{Client, Deadline, Failure, Kind, Step, Target, address, tls};
+use crate::clock::Clock;
 use crate::wording::without_number;
 
 /// A connection, with TLS or without.
@@ -35,6 +38,7 @@ impl Client {
         let stream = dialled.map_err(|errors| unconnected(&errors))?;
         // A request goes out in one write, so there is nothing to wait for.
         let _ = stream.get_ref().set_nodelay(true);
+        bound_silence(stream.get_ref(), deadline);
         if !target.is_https() {
             return Ok(Box::new(stream));
         }
@@ -42,6 +46,15 @@ impl Client {
         let stream = self.tls.wrap(stream, target, is_first, deadline).await;
         Ok(Box::new(stream?))
     }
+}
+
+/// A connection ends when what is sent on it is not even acknowledged for a third of the time: a way that has forgotten it,
+/// as a firewall may, swallows all, and another one is to be had in time (RFC 5482).
+fn bound_silence(stream: &TcpStream, deadline: Deadline) {
+    let left = deadline.saturating_duration_since(Clock::System.now());
+    let patience = u32::try_from((left / 3).as_millis()).unwrap_or(u32::MAX);
+    // 0 would stand for the many minutes of the system.
+    let _ = sockopt::set_tcp_user_timeout(stream, patience.max(1));
 }
 
 /// What the words about an error of a connection are: of TLS if it is one of TLS.

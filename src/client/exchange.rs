@@ -1,5 +1,6 @@
 //! One request and its answer on one connection.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use smol::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -42,7 +43,12 @@ impl Client {
         while let Some(stream) = self.kept.take(&origin).await {
             match errand.run(stream).await {
                 // The server closed it just now; nobody has seen an answer, so the request goes out again.
-                Err(Trouble::Unanswered(_)) => {}
+                Err(Trouble::Unanswered(trouble)) => {
+                    if trouble.is_some_and(|error| error.kind() == ErrorKind::TimedOut) {
+                        // The others went the same way.
+                        self.kept.give_up(&origin);
+                    }
+                }
                 // The same, from a server that says so (RFC 9110, section 15.5.9).
                 Ok((answer, _)) if answer.status == StatusCode::REQUEST_TIMEOUT => {}
                 outcome => return self.keep(&errand, outcome),

@@ -86,6 +86,12 @@ impl Kept {
         self.shelf.put(one, most());
     }
 
+    /// Closes those to an origin.
+    pub(super) fn give_up(&self, origin: &Origin) {
+        let is_it = |one: &Idle| one.client == self.client && one.origin == *origin;
+        self.shelf.lock().retain(|one| !is_it(one));
+    }
+
     /// Closes those of all clients, for want of files; says whether there were any.
     pub(super) fn give_up_all(&self) -> bool {
         !std::mem::take(&mut *self.shelf.lock()).is_empty()

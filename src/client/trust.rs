@@ -53,8 +53,8 @@ pub struct Trusted {
 
 impl Trusted {
     /// The authorities of the system.
-    pub fn system(&self) -> Trust {
-        Trust::System(self.system.clone())
+    pub fn system(&self) -> System {
+        self.system.clone()
     }
 
     /// The authorities of a text of PEM, at least one.
@@ -86,6 +86,11 @@ pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, S
 }
 
 impl System {
+    /// Whether both were read at once, or are to be.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Reads the files of the system, off the executor, once one could read them.
     pub(super) async fn load(&self, deadline: Deadline) -> Result<Arc<RootCertStore>, Failure> {
         let load = async || {

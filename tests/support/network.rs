@@ -48,16 +48,17 @@ impl Network {
         }
     }
 
-    /// Runs a command in it; what it said when it fails.
-    pub(crate) fn try_to_run(&self, command: &str) -> Result<(), String> {
+    /// Runs a command in it; what it said, also when it fails.
+    pub(crate) fn try_to_run(&self, command: &str) -> Result<String, String> {
         let output = Command::new("nsenter")
             .arg(format!("--net={}", self.file()))
             .args(["sh", "-c", command])
             .output()
             .unwrap();
+        let text = |said: &[u8]| String::from_utf8_lossy(said).trim().to_owned();
         match output.status.success() {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+            true => Ok(text(&output.stdout)),
+            false => Err(text(&output.stderr)),
         }
     }
 
