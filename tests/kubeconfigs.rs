@@ -523,6 +523,30 @@ fn a_cluster_that_any_certificate_is_taken_of_is_warned_of_once() {
 }
 
 #[test]
+fn a_reload_reads_the_authorities_of_the_system_again() {
+    let cluster = guarded("");
+    let setup = Setup::services(WEB);
+    let system = setup.path("system.pem");
+    let vigie = setup
+        .file("system.pem", Authority::new().pem())
+        .file("kube.yml", kubeconfig(&cluster.peer, "", "{}"))
+        .after(&format!("export SSL_CERT_FILE={}", system.display()))
+        .start();
+    let answer = vigie.list("web");
+    assert_eq!(answer.status, 502);
+    assert_says(
+        &answer.error(),
+        &[
+            "service web: kubernetes shop/web: TLS: ",
+            "unknown authority",
+        ],
+    );
+    vigie.setup.write("system.pem", cluster.authority.pem());
+    assert_eq!(vigie.reload().status, 200);
+    is_read(&vigie);
+}
+
+#[test]
 fn a_reload_with_a_kubeconfig_that_cannot_be_used_changes_nothing() {
     let cluster = guarded("Bearer hunter2");
     let vigie = cluster.setup(WEB).start();

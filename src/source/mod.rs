@@ -97,13 +97,14 @@ impl Source {
                     clusters,
                     kubeconfigs,
                     insecure,
-                    ..
+                    trusted,
                 } = common;
                 Arc::new(kubernetes::KubernetesReader::build(
                     kubernetes,
                     clusters,
                     kubeconfigs,
                     insecure,
+                    trusted,
                 )?)
             }
             Self::Url(url) => Arc::new(url::UrlReader::build(url, lane, &mut common.trusted)?),

@@ -1,7 +1,8 @@
 //! A cluster, which the services share that are listed there: its connections and its credentials.
 //!
 //! Requests at the same time do not wait for each other: each takes a connection that is at rest, or
-//! makes one. A reload that reaches the same cluster in the same way goes on with what there is.
+//! makes one. A reload that reaches the same cluster in the same way goes on with what there is, but for the system's
+//! authorities, which it reads again.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -43,6 +44,8 @@ struct Last {
     /// Why no newer token can be read.
     unread: Option<Arc<str>>,
     client: Option<Arc<Client>>,
+    /// Those that the client believes, where they are the system's.
+    system: Option<client::System>,
     /// Those that the client believes, of a pod.
     authorities: Vec<u8>,
     namespace: Namespace,
@@ -120,6 +123,7 @@ impl Cluster {
                 token,
                 unread: None,
                 client: None,
+                system: None,
                 authorities: Vec::new(),
                 namespace: Ok(None),
             }),
@@ -141,10 +145,15 @@ impl Cluster {
         matches!(self.access.user, User::File(..) | User::Pod)
     }
 
-    /// What a request needs, its files read afresh. What cannot be read is as it was before.
+    /// What a request needs, its files read afresh. What cannot be read is as it was before. `system` are the authorities
+    /// of the system as the present configuration has them.
     ///
     /// Errors: there is nothing from before either.
-    pub(super) async fn ready(&self, deadline: Instant) -> Result<Ready, Failure> {
+    pub(super) async fn ready(
+        &self,
+        deadline: Instant,
+        system: &client::System,
+    ) -> Result<Ready, Failure> {
         let user = self.access.user.clone();
         let news = match user {
             User::Nobody | User::Known(_) => None,
@@ -160,8 +169,8 @@ impl Cluster {
         };
         let mut last = self.last();
         let outcome = match news {
-            Some(news) => self.learn(&mut last, news),
-            None => self.connect(&mut last),
+            Some(news) => self.learn(&mut last, news, system),
+            None => self.connect(&mut last, system),
         };
         let client = outcome.map_err(|reason| Failure::Unreadable(reason.into()))?;
         Ok(Ready {
@@ -204,7 +213,12 @@ impl Cluster {
     }
 
     /// Takes over what could be read.
-    fn learn(&self, last: &mut Last, news: News) -> Result<Arc<Client>, String> {
+    fn learn(
+        &self,
+        last: &mut Last,
+        news: News,
+        system: &client::System,
+    ) -> Result<Arc<Client>, String> {
         match (news.token, &last.token) {
             (Ok(token), _) => (last.token, last.unread) = (Some(token), None),
             (Err(reason), Some(_)) => last.unread = Some(reason.into()),
@@ -215,21 +229,28 @@ impl Cluster {
             (Some(namespace), _) => last.namespace = namespace,
         }
         match news.authorities {
-            None => self.connect(last),
+            None => self.connect(last, system),
             Some(read) => self.trust(last, read),
         }
     }
 
-    /// The client that there is, or a new one.
-    fn connect(&self, last: &mut Last) -> Result<Arc<Client>, String> {
-        if let Some(client) = &last.client {
+    /// The client that there is, if it believes whom it should, or a new one.
+    fn connect(&self, last: &mut Last, system: &client::System) -> Result<Arc<Client>, String> {
+        let is_of_before = last
+            .system
+            .as_ref()
+            .is_some_and(|of_last| !of_last.is(system));
+        if let Some(client) = last.client.as_ref().filter(|_| !is_of_before) {
             return Ok(client.clone());
         }
         let mut trusted = Trusted::default();
         let trust = match &self.access.trust {
             Trust::Authorities(pem) => trusted.pem(pem.clone())?,
             Trust::Anyone => client::Trust::Anyone,
-            Trust::System | Trust::Pod => trusted.system(),
+            Trust::System | Trust::Pod => {
+                last.system = Some(system.clone());
+                client::Trust::System(system.clone())
+            }
         };
         Ok(last.client.insert(self.client(trust)?).clone())
     }

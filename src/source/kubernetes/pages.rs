@@ -31,6 +31,7 @@ const READ_AT_ONCE: u64 = 32 << 10;
 /// The list of one Service.
 pub(super) struct Pages<'a> {
     pub(super) cluster: &'a Arc<Cluster>,
+    pub(super) system: &'a client::System,
     pub(super) namespace: &'a str,
     pub(super) service: &'a str,
     pub(super) wanted: &'a Wanted,
@@ -83,7 +84,7 @@ impl Pages<'_> {
                 StatusCode::UNAUTHORIZED if may_renew => {
                     may_renew = false;
                     let deadline = self.begun + self.timeout;
-                    ready = self.cluster.ready(deadline).await?;
+                    ready = self.cluster.ready(deadline, self.system).await?;
                     sent.note(ready.token.as_ref());
                 }
                 StatusCode::GONE if progress.more.is_some() && may_restart => {

@@ -10,6 +10,7 @@ use super::insecure::Insecure;
 use super::kubeconfig::Kubeconfigs;
 use super::pages::Pages;
 use super::place::{self, Place};
+use crate::client::{System, Trusted};
 use crate::clock::Clock;
 use crate::slices::Wanted;
 use crate::source::{Failure, Found, Reader, Reading};
@@ -22,6 +23,8 @@ pub struct KubernetesReader {
     settings: Kubernetes,
     /// Or why there is none, and what to do.
     cluster: Result<Arc<Cluster>, Arc<str>>,
+    /// Whom it believes where no authority is named.
+    system: System,
     /// Whether its pages are large, as far as is known: it spares asking twice.
     is_large: AtomicBool,
 }
@@ -35,6 +38,7 @@ impl KubernetesReader {
         clusters: &mut Clusters,
         kubeconfigs: &mut Kubeconfigs,
         insecure: &mut Insecure,
+        trusted: &Trusted,
     ) -> Result<Self, Vec<Diagnostic>> {
         let mut settings = settings.clone();
         let cluster = match place::find(&settings, kubeconfigs)? {
@@ -48,6 +52,7 @@ impl KubernetesReader {
         Ok(Self {
             settings,
             cluster,
+            system: trusted.system(),
             is_large: AtomicBool::new(false),
         })
     }
@@ -58,13 +63,16 @@ impl KubernetesReader {
         let cluster = self.cluster.as_ref();
         let cluster = cluster.map_err(|why| Failure::Unreadable(why.clone()))?;
         let unreadable = |why: String| Failure::Unreadable(why.into());
-        let ready = cluster.ready(begun + settings.timeout).await?;
+        let ready = cluster
+            .ready(begun + settings.timeout, &self.system)
+            .await?;
         let namespace = match &settings.namespace {
             Some(namespace) => Some(namespace.clone()),
             None => ready.namespace.clone().map_err(unreadable)?,
         };
         let pages = Pages {
             cluster,
+            system: &self.system,
             namespace: namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE),
             service: &settings.service,
             wanted: &Wanted {

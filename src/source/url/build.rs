@@ -26,7 +26,7 @@ pub(super) fn tls(settings: &Tls, trusted: &mut Trusted) -> Result<client::Tls, 
 
 fn trust(settings: &Tls, trusted: &mut Trusted) -> Result<Trust, Vec<Diagnostic>> {
     let trust = match &settings.ca_file {
-        None => trusted.system(),
+        None => Trust::System(trusted.system()),
         Some(named) => {
             let read = file::read("ca_file", &named.value, LARGEST).and_then(|pem| {
                 let trust = trusted.pem(pem);
