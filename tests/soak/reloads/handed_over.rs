@@ -10,8 +10,6 @@ use crate::truth::{Kind, ON_THE_WAY, Spec};
 const LONG_ENOUGH: Duration = Duration::from_millis(700);
 /// Until then the list that is kept is another one, or one is read.
 const SOON: Duration = Duration::from_millis(2000);
-/// With more slack than that a read may end in vain that was to give a list.
-const STEADY: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy)]
 pub(super) enum Way {
@@ -91,7 +89,8 @@ impl Reloads {
             }
             stage.pause(self.chance.ms(5..60));
         }
-        if stage.truth.slack(held, Instant::now()) < STEADY {
+        // A read that was held up for longer may have ended in vain, and its list come later than that.
+        if released - held + stage.truth.slack(held, Instant::now()) < SOON {
             stage.fail_with(
                 service,
                 format!("{service}: the list that came after the reload does not stand in"),
