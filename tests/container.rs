@@ -165,8 +165,9 @@ fn the_image_is_small_and_serves_without_any_right() {
     let begin = Instant::now();
     podman(&["kill", "--signal=TERM", &container.0]);
     podman(&["wait", "--interval=10ms", &container.0]);
+    // Sooner than podman would kill it.
     assert!(
-        begin.elapsed() < Duration::from_secs(1),
+        begin.elapsed() < Duration::from_secs(10),
         "{:?}",
         begin.elapsed()
     );

@@ -692,9 +692,9 @@ fn the_next_server_is_asked_when_one_fails() {
     ];
     for bad in bad {
         let good = good();
+        let vigie = serve(&[&bad, &good], "web.test", "");
         let begin = Instant::now();
-        let list = serve(&[&bad, &good], "web.test", "").list("web");
-        assert_eq!(endpoints(&list).len(), 4);
+        assert_eq!(endpoints(&vigie.list("web")).len(), 4);
         assert!(
             begin.elapsed() < Duration::from_millis(900),
             "it waited for nothing"
