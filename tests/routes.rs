@@ -1,6 +1,7 @@
 //! What is where, and what an error looks like.
 
-use crate::support::{Setup, Vigie, assert_says};
+use crate::support::peer::list;
+use crate::support::{Peer, Setup, Vigie, assert_says};
 
 fn serve(services: &str) -> Vigie {
     Setup::services(services)
@@ -122,7 +123,11 @@ fn a_failed_source_is_502_and_names_service_source_and_reason() {
 
 #[test]
 fn the_probes_look_at_no_source() {
-    let vigie = serve("default: {file: missing.txt}");
+    let peer = Peer::always(list("10.0.0.1"));
+    let vigie = serve(&format!(
+        "default: {{file: missing.txt}}\npeer: {{url: {}}}",
+        peer.url("/")
+    ));
     assert_eq!(vigie.get("/services").status, 502);
     for path in [
         "/livez",
@@ -141,4 +146,5 @@ fn the_probes_look_at_no_source() {
             "{path}"
         );
     }
+    assert_eq!(peer.requests(), Vec::<String>::new());
 }
