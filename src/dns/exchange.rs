@@ -73,7 +73,8 @@ fn is_no_edns(problem: &Problem) -> bool {
 /// An id that nobody can guess (RFC 5452, section 9.2), and the bytes of the question under it.
 pub(super) fn encode(question: &Question, edns: bool) -> Result<(u16, Vec<u8>), Problem> {
     let mut id = [0; 2];
-    getrandom(&mut id[..], GetRandomFlags::empty())
+    // Early in the life of a host the kernel may have nothing to give yet; nobody is held up by that.
+    getrandom(&mut id[..], GetRandomFlags::NONBLOCK)
         .map_err(|error| Problem::io("choosing an id", &error.into()))?;
     let id = u16::from_ne_bytes(id);
     match question.encode(id, edns) {
