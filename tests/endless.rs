@@ -197,3 +197,24 @@ fn others_are_answered_meanwhile() {
         );
     }
 }
+
+#[test]
+fn what_is_only_announced_takes_no_memory() {
+    let most: u64 = 1 << 30;
+    let announced = format!("HTTP/1.1 200 OK\r\nContent-Length: {most}\r\n\r\n10.0.0.1\n");
+    let peer = Peer::ending(announced);
+    let vigie = Setup::services(&format!(
+        "web: {{url: {{url: \"{}\", max_size: 1GiB}}, cache_ttl: 0s}}\none: {{file: one.txt}}",
+        peer.url("/")
+    ))
+    .file("one.txt", "10.0.0.1\n")
+    // In KiB: less than what is announced.
+    .after("ulimit -v 900000")
+    .start();
+    for _ in 0..2 {
+        let answer = vigie.list("web");
+        assert_eq!(answer.status, 502);
+        assert_says(&answer.error(), &["it was cut short"]);
+        assert_eq!(vigie.list("one").summary(), (200, &*only("10.0.0.1")));
+    }
+}

@@ -11,6 +11,9 @@ use super::{Failure, Kind};
 /// So many bytes of gzip give at most about a thousand times as many at once; then others have their turn.
 const MOST_AT_ONCE: usize = 1 << 10;
 
+/// For what is announced, but has not come, so much room is made at most.
+const AHEAD: usize = 4 << 20;
+
 /// Takes a body.
 pub(super) enum Sink {
     Plain(Bounded),
@@ -24,6 +27,7 @@ pub(super) struct Bounded {
     bytes: Vec<u8>,
     most: u64,
     is_full: bool,
+    lacks_memory: bool,
 }
 
 impl Sink {
@@ -62,10 +66,7 @@ impl Sink {
         if length > bounded.most {
             return Err(bounded.too_large());
         }
-        bounded
-            .bytes
-            .reserve_exact(usize::try_from(length).unwrap_or_default());
-        Ok(())
+        bounded.make_room(usize::try_from(length).unwrap_or(usize::MAX).min(AHEAD))
     }
 
     /// Takes the next bytes.
@@ -78,7 +79,7 @@ impl Sink {
         }
         match self {
             Self::NoGzipYet(_) => Ok(()),
-            Self::Plain(bounded) => bounded.write_all(bytes).map_err(|_| bounded.too_large()),
+            Self::Plain(bounded) => bounded.write_all(bytes).map_err(|_| bounded.refusal()),
             Self::Gzip(decoder) => {
                 for piece in bytes.chunks(MOST_AT_ONCE) {
                     let written = decoder.write_all(piece);
@@ -115,6 +116,7 @@ impl Sink {
 
 fn wrong(bounded: &Bounded) -> Failure {
     match bounded.is_full {
+        _ if bounded.lacks_memory => bounded.no_memory(),
         true => bounded.too_large(),
         false => Failure::protocol("its gzip is damaged or cut short"),
     }
@@ -126,7 +128,26 @@ impl Bounded {
             bytes: Vec::new(),
             most,
             is_full: false,
+            lacks_memory: false,
         }
+    }
+
+    /// Room for so many bytes that have not come yet.
+    fn make_room(&mut self, length: usize) -> Result<(), Failure> {
+        let made = self.bytes.try_reserve_exact(length);
+        made.map_err(|_| self.no_memory())
+    }
+
+    fn refusal(&self) -> Failure {
+        match self.lacks_memory {
+            true => self.no_memory(),
+            false => self.too_large(),
+        }
+    }
+
+    fn no_memory(&self) -> Failure {
+        let reason = "there is no memory for the body: lower max_size, or let Vigie have more";
+        Failure::new(Kind::Protocol, reason)
     }
 
     fn too_large(&self) -> Failure {
@@ -143,6 +164,10 @@ impl Write for Bounded {
         if (self.bytes.len() + bytes.len()) as u64 > self.most {
             self.is_full = true;
             return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        if self.bytes.try_reserve(bytes.len()).is_err() {
+            self.lacks_memory = true;
+            return Err(io::ErrorKind::OutOfMemory.into());
         }
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
