@@ -520,6 +520,22 @@ impl Drop for Disk {
 }
 
 #[test]
+fn a_log_file_that_may_not_grow_does_not_stop_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("vigie.log");
+    let stderr = File::create(&log).unwrap();
+    let mut vigie = quiet("log: {level: trace}")
+        .after("ulimit -f 8")
+        .start_logging_to(stderr.into());
+    make_it_babble(&vigie);
+    make_it_talk(&vigie);
+    // Blocks of 512 bytes, or of 1024 where sh is bash.
+    let length = fs::metadata(&log).unwrap().len();
+    assert!([4096, 8192].contains(&length), "{length}");
+    assert_eq!(vigie.stop(), Some(0));
+}
+
+#[test]
 fn after_a_disk_was_full_the_next_line_is_a_line_of_its_own() {
     const PAGE: usize = 64 << 10;
     let Some(disk) = Disk::mount("a log line after a full disk", 2 * PAGE) else {
