@@ -30,8 +30,9 @@ impl Catalog {
     ///
     /// Errors: all there are, of the text and of what cannot be built, in the order of the file.
     pub fn load(file: &Path, old: Option<&Self>) -> Result<(Config, Self), config::Errors> {
-        let (mut config, mut catalog) =
-            config::load_and(file, |services| Self::build(services, old))?;
+        let at_stake = old.is_some_and(|old| old.count() > 0);
+        let build = |services| Self::build(services, old);
+        let (mut config, mut catalog) = config::load_and(file, at_stake, build)?;
         config.warnings.append(&mut catalog.warnings);
         Ok((config, catalog))
     }

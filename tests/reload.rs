@@ -163,6 +163,11 @@ fn an_invalid_file_keeps_every_service_and_says_what_is_wrong() {
         assert_says(&answer.error(), &["config.yml", word]);
         kept();
     }
+    vigie.setup.write("config.yml", "");
+    let answer = vigie.reload();
+    assert_eq!(answer.status, 500);
+    assert_says(&answer.error(), &["config.yml", "it has no byte"]);
+    kept();
     fs::remove_file(vigie.setup.path("config.yml")).unwrap();
     let answer = vigie.reload();
     assert_eq!(answer.status, 500);
