@@ -520,6 +520,38 @@ fn hosts_that_is_emptied_on_a_busy_disk_is_read_whole() {
 }
 
 #[test]
+fn a_resolv_conf_or_hosts_that_has_been_emptied_is_a_failure_until_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let [resolv_conf, hosts] = ["resolv.conf", "hosts"].map(|name| folder.path().join(name));
+    let texts = [
+        (&resolv_conf, "nameserver 10.0.0.53\n"),
+        (&hosts, "10.0.0.1 web.test\n"),
+    ];
+    for (path, text) in texts {
+        write_at_rest(path, text);
+    }
+    let system = System::with_files(resolv_conf.clone(), hosts.clone(), Lane::default());
+    let ask = || {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let conf = smol::block_on(system.resolv_conf(deadline)).map(|conf| conf.servers.len());
+        (conf, smol::block_on(system.addresses("web.test", deadline)))
+    };
+    let well = (Ok(1), Ok(ips(&["10.0.0.1"])));
+    assert_eq!(ask(), well);
+    for (path, text) in texts {
+        write_at_rest(path, "");
+        let (conf, found) = ask();
+        let failure = conf.map(|_| ()).and(found.map(|_| ())).unwrap_err();
+        assert_says(
+            &failure.to_string(),
+            &[&path.display().to_string(), "it has no byte any more"],
+        );
+        write_at_rest(path, text);
+        assert_eq!(ask(), well);
+    }
+}
+
+#[test]
 fn hosts_that_has_been_empty_for_long_is_read_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let [resolv_conf, hosts] = ["resolv.conf", "hosts"].map(|name| folder.path().join(name));

@@ -1,7 +1,9 @@
 //! What this host says of names: resolv.conf, hosts and `localhost`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Instant;
 
 use super::addresses::{Family, addresses};
@@ -18,13 +20,22 @@ use crate::wording::{MORE_FILES, quote};
 /// The most bytes that either file may have.
 const LARGEST: u64 = 4 << 20;
 
+const EMPTIED: &str = "it has no byte any more, so a writer may be at work, or its disk full; if it is to be empty, write a comment";
+
 /// The files of this host that have a say in names. They are read afresh for each use, on a thread that
 /// may block: a change shows at once, and a file system that hangs holds up nobody else.
 #[derive(Clone, Debug)]
 pub struct System {
-    resolv_conf: PathBuf,
-    hosts: PathBuf,
+    resolv_conf: SystemFile,
+    hosts: SystemFile,
     lane: Lane,
+}
+
+#[derive(Clone, Debug)]
+struct SystemFile {
+    path: PathBuf,
+    /// Whether it had a byte when it was read before.
+    had_some: Arc<AtomicBool>,
 }
 
 impl System {
@@ -35,6 +46,10 @@ impl System {
 
     /// Other files in their place.
     pub fn with_files(resolv_conf: PathBuf, hosts: PathBuf, lane: Lane) -> Self {
+        let [resolv_conf, hosts] = [resolv_conf, hosts].map(|path| SystemFile {
+            path,
+            had_some: Arc::default(),
+        });
         Self {
             resolv_conf,
             hosts,
@@ -50,8 +65,8 @@ impl System {
         let Some(text) = text else {
             return Ok(ResolvConf::default());
         };
-        ResolvConf::parse(&text)
-            .map_err(|wrong| Failure::new(format!("{}: {wrong}", self.resolv_conf.display())))
+        let path = self.resolv_conf.path.display();
+        ResolvConf::parse(&text).map_err(|wrong| Failure::new(format!("{path}: {wrong}")))
     }
 
     /// All addresses of a host, at least one, IPv4 first: of an IP address itself, of `localhost` and
@@ -98,14 +113,23 @@ impl System {
     }
 
     /// The text of a file; `None` when there is none. Half of one would send questions to another server, or for
-    /// another name, and what comes of them is a good answer.
-    async fn read(&self, path: &Path, deadline: Instant) -> Result<Option<String>, Failure> {
-        let wrong = |what: String| format!("reading {}: {what}", path.display());
+    /// another name, and what comes of them is a good answer. So would one that has been emptied.
+    async fn read(&self, file: &SystemFile, deadline: Instant) -> Result<Option<String>, Failure> {
+        let wrong = |what: String| format!("reading {}: {what}", file.path.display());
         let timeout = deadline.saturating_duration_since(Clock::System.now());
-        let file = path.to_owned();
-        let read = move || regular_file::read_if_there(&file, LARGEST);
+        let path = file.path.clone();
+        let read = move || regular_file::read_if_there(&path, LARGEST);
         match self.lane.run(timeout, read).await {
-            Ok(Ok(read)) => Ok(read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())),
+            Ok(Ok(Some(bytes))) if bytes.is_empty() && file.had_some.load(Relaxed) => {
+                Err(Failure::new(wrong(EMPTIED.into())))
+            }
+            Ok(Ok(read)) => {
+                let text = read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+                if text.as_ref().is_some_and(|text| !text.is_empty()) {
+                    file.had_some.store(true, Relaxed);
+                }
+                Ok(text)
+            }
             Ok(Err(error)) => Err(Failure::new(wrong(advise(&error)))),
             Err(stuck @ Stuck::TimedOut) => Err(Failure::timed_out(wrong(stuck.to_string()))),
             Err(stuck) => Err(Failure::new(wrong(stuck.to_string()))),
