@@ -72,6 +72,26 @@ impl<'a> Json<'a> {
         })
     }
 
+    /// An object, of which these keys matter: `each` reads the value of each of them, and none may stand twice, for
+    /// which of both is meant nobody knows (RFC 8259, section 4). All others are skipped.
+    pub fn fields(
+        &mut self,
+        known: &[&str],
+        mut each: impl FnMut(&mut Self, &str) -> Read<()>,
+    ) -> Read<()> {
+        let mut seen = 0_u32;
+        self.object(|json, key| {
+            let Some(at) = known.iter().position(|known| *known == key) else {
+                return json.skip();
+            };
+            if seen & (1 << at) != 0 {
+                return Err(json.bad(format!("{key} stands twice")));
+            }
+            seen |= 1 << at;
+            each(json, key)
+        })
+    }
+
     /// An array: `each` reads each item.
     pub fn array(&mut self, each: impl FnMut(&mut Self) -> Read<()>) -> Read<()> {
         self.collection(b'[', b']', "an array", each)

@@ -40,28 +40,21 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn metadata(&mut self, json: &mut Json<'_>) -> Read<()> {
-        json.object(|json, key| match key {
-            "name" => {
-                self.name = shorten(&json.text()?, LONGEST_NAME);
-                Ok(())
-            }
-            _ => json.skip(),
+        json.fields(&["name"], |json, _| {
+            self.name = shorten(&json.text()?, LONGEST_NAME);
+            Ok(())
         })
     }
 
     /// Keeps its first address if it is ready.
     pub(super) fn endpoint(&mut self, json: &mut Json<'_>) -> Read<()> {
         let (mut address, mut is_ready) = (None, true);
-        json.object(|json, key| match key {
-            "addresses" => {
-                address = json.or_null(first)?.flatten();
-                Ok(())
+        json.fields(&["addresses", "conditions"], |json, key| {
+            match key {
+                "addresses" => address = json.or_null(first)?.flatten(),
+                _ => is_ready = json.or_null(ready)?.unwrap_or(true),
             }
-            "conditions" => {
-                is_ready = json.or_null(ready)?.unwrap_or(true);
-                Ok(())
-            }
-            _ => json.skip(),
+            Ok(())
         })?;
         self.slice.endpoints += 1;
         if let Some(address) = address.filter(|_| is_ready) {
@@ -80,16 +73,12 @@ impl Draft {
 
     pub(super) fn port(&mut self, json: &mut Json<'_>) -> Read<()> {
         let (mut name, mut number) = (None, None);
-        json.object(|json, key| match key {
-            "name" => {
-                name = json.or_null(Json::text)?;
-                Ok(())
+        json.fields(&["name", "port"], |json, key| {
+            match key {
+                "name" => name = json.or_null(Json::text)?,
+                _ => number = json.or_null(port_number)?.flatten(),
             }
-            "port" => {
-                number = json.or_null(port_number)?.flatten();
-                Ok(())
-            }
-            _ => json.skip(),
+            Ok(())
         })?;
         let ports = &mut self.slice.ports;
         let name = name.unwrap_or_default();
@@ -146,12 +135,9 @@ impl Draft {
 /// Whether an endpoint is ready: it is unless its conditions say no.
 fn ready(json: &mut Json<'_>) -> Read<bool> {
     let mut is_ready = true;
-    json.object(|json, key| match key {
-        "ready" => {
-            is_ready = json.or_null(Json::boolean)?.unwrap_or(true);
-            Ok(())
-        }
-        _ => json.skip(),
+    json.fields(&["ready"], |json, _| {
+        is_ready = json.or_null(Json::boolean)?.unwrap_or(true);
+        Ok(())
     })?;
     Ok(is_ready)
 }

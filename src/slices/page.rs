@@ -6,6 +6,7 @@ use super::gathered::MOST;
 use crate::json::{Json, Read};
 use crate::wording::shorten;
 
+const KEYS_OF_A_SLICE: [&str; 4] = ["metadata", "addressType", "endpoints", "ports"];
 const KIND: &str = "EndpointSliceList";
 
 impl Gathered {
@@ -15,18 +16,17 @@ impl Gathered {
     pub fn take(&mut self, text: &str) -> Read<Option<Box<str>>> {
         let (mut more, mut has_items) = (None, false);
         let mut json = Json::new(text);
-        json.object(|json, key| match key {
+        json.fields(&["kind", "metadata", "items"], |json, key| match key {
             "kind" => kind(json),
             "metadata" => {
                 more = json.or_null(next)?.flatten();
                 Ok(())
             }
-            "items" => {
+            _ => {
                 has_items = true;
                 let items = json.or_null(|json| json.array(|json| self.slice(json)));
                 items.map(|_| ())
             }
-            _ => json.skip(),
         })?;
         match has_items {
             true => json.end().map(|()| more),
@@ -36,7 +36,7 @@ impl Gathered {
 
     fn slice(&mut self, json: &mut Json<'_>) -> Read<()> {
         let mut draft = Draft::default();
-        json.object(|json, key| match key {
+        json.fields(&KEYS_OF_A_SLICE, |json, key| match key {
             "metadata" => json.or_null(|json| draft.metadata(json)).map(|_| ()),
             "addressType" => {
                 draft.family = Some(family(json)?);
@@ -52,11 +52,10 @@ impl Gathered {
                 };
                 json.or_null(|json| json.array(endpoint)).map(|_| ())
             }
-            "ports" => {
+            _ => {
                 let ports = json.or_null(|json| json.array(|json| draft.port(json)));
                 ports.map(|_| ())
             }
-            _ => json.skip(),
         })?;
         let checked = draft.check(self.wanted.family);
         if let Some(slice) = checked.map_err(|reason| json.bad(reason))? {
@@ -78,12 +77,9 @@ fn kind(json: &mut Json<'_>) -> Read<()> {
 
 fn next(json: &mut Json<'_>) -> Read<Option<Box<str>>> {
     let mut next = None;
-    json.object(|json, key| match key {
-        "continue" => {
-            next = json.or_null(Json::text)?.filter(|token| !token.is_empty());
-            Ok(())
-        }
-        _ => json.skip(),
+    json.fields(&["continue"], |json, _| {
+        next = json.or_null(Json::text)?.filter(|token| !token.is_empty());
+        Ok(())
     })?;
     Ok(next.map(|token| Box::from(&*token)))
 }

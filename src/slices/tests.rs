@@ -82,6 +82,44 @@ fn only_the_first_address_counts_and_unknown_fields_mean_nothing() {
 }
 
 #[test]
+fn what_stands_twice_and_matters_is_no_list() {
+    let page = |keys: &str| Gathered::new(wanted("")).take(&format!("{{{keys}}}"));
+    let slice = |keys: &str| page(&format!(r#""items":[{{"addressType":"IPv4",{keys}}}]"#));
+    for (key, page) in [
+        (
+            "metadata",
+            page(r#""metadata":{"continue":"x"},"items":[],"metadata":{}"#),
+        ),
+        (
+            "continue",
+            page(r#""metadata":{"continue":"x","continue":""},"items":[]"#),
+        ),
+        ("items", page(r#""items":[],"items":[]"#)),
+        ("addressType", slice(r#""addressType":"IPv4""#)),
+        ("endpoints", slice(r#""endpoints":[],"endpoints":null"#)),
+        ("ports", slice(r#""ports":[],"ports":[]"#)),
+        ("port", slice(r#""ports":[{"port":1,"port":2}]"#)),
+        (
+            "addresses",
+            slice(r#""endpoints":[{"addresses":["10.0.0.1"],"addresses":[]}]"#),
+        ),
+        (
+            "ready",
+            slice(
+                r#""endpoints":[{"addresses":["10.0.0.1"],"conditions":{"ready":false,"ready":true}}]"#,
+            ),
+        ),
+    ] {
+        let error = page.unwrap_err().to_string();
+        assert!(error.ends_with(&format!(": {key} stands twice")), "{error}");
+    }
+    assert_eq!(
+        slice(r#""x":1,"x":2,"metadata":{"labels":{},"labels":{}}"#),
+        Ok(None)
+    );
+}
+
+#[test]
 fn endpoints_are_sorted_and_come_once_whatever_slices_and_pages_they_stand_in() {
     let page = |slices: &[String], next: &str| {
         format!(
