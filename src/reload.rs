@@ -7,14 +7,16 @@ use std::time::{Duration, SystemTime};
 use event_listener::Event;
 use log::{error, info, warn};
 
-use crate::blocking::{self, Lane, Stuck};
+use crate::blocking::{self, Stuck};
 use crate::catalog::{Catalog, Changes, Current};
 use crate::clock;
 use crate::config::Config;
 use crate::supervisor;
 
-/// For reading the file and building every source; more means that its file system hangs.
-const TIMEOUT: Duration = Duration::from_secs(30);
+/// For reading the file and building every source; more means that a file system hangs.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+/// So many reloads that did not end in time may hang still: each has a thread and the memory of a configuration.
+pub const MOST_HANGING: usize = 4;
 
 /// How many services there are now, or why all stayed as they were.
 pub type Outcome = Result<usize, Arc<str>>;
@@ -85,7 +87,12 @@ pub struct Reloading {
     pub file: PathBuf,
     /// The configuration that Vigie was started with.
     pub started_with: Config,
+    /// How long loading may take: [`TIMEOUT`], and less in tests.
+    pub timeout: Duration,
 }
+
+/// What has begun to load and has not ended, the loads that nobody waits for any more among it: each has a copy.
+type Begun = Arc<()>;
 
 /// The two ends of the line between those who ask and the one who reloads.
 pub fn line() -> (Reloader, Requests) {
@@ -132,7 +139,7 @@ impl Reloader {
 impl Requests {
     /// Reloads whenever that is asked for, for ever.
     pub async fn serve(self, reloading: Reloading, current: &Arc<Current>) {
-        let lane = Lane::default();
+        let begun = Begun::default();
         loop {
             let asked = self.0.asked.listen();
             let Some(round) = self.take() else {
@@ -140,7 +147,7 @@ impl Requests {
                 continue;
             };
             supervisor::reloading().await;
-            let outcome = reloading.run(&lane, current).await;
+            let outcome = reloading.run(&begun, current).await;
             supervisor::ready(&current.snapshot().summary()).await;
             // Whoever has the answer finds in the log what was done; a log that hangs is not waited for long.
             let _ = blocking::run(crate::log::finish).await;
@@ -156,8 +163,8 @@ impl Requests {
 }
 
 impl Reloading {
-    async fn run(&self, lane: &Lane, current: &Arc<Current>) -> Outcome {
-        let swapped = self.load_and_swap(lane, current.clone()).await;
+    async fn run(&self, begun: &Begun, current: &Arc<Current>) -> Outcome {
+        let swapped = self.load_and_swap(begun, current.clone()).await;
         self.status.note(swapped.is_ok());
         match swapped {
             Ok(changes) => {
@@ -174,14 +181,21 @@ impl Reloading {
         }
     }
 
-    async fn load_and_swap(&self, lane: &Lane, current: Arc<Current>) -> Result<Changes, String> {
-        let file = self.file.clone();
-        let old = current.snapshot();
-        let load = move || Catalog::load(&file, Some(&old));
-        let loaded = lane
-            .run(TIMEOUT, load)
-            .await
-            .map_err(|stuck| self.stuck(&stuck))?;
+    async fn load_and_swap(&self, begun: &Begun, current: Arc<Current>) -> Result<Changes, String> {
+        let hanging = Arc::strong_count(begun) - 1;
+        if hanging >= MOST_HANGING {
+            return Err(self.too_many(hanging));
+        }
+        let (file, old, held) = (self.file.clone(), current.snapshot(), begun.clone());
+        let load = move || {
+            let loaded = Catalog::load(&file, Some(&old));
+            drop(held);
+            loaded
+        };
+        // It does not wait for those before it, which may hang for ever: this one may lead away from what they wait for.
+        let loaded = clock::within(self.timeout, blocking::run(load)).await;
+        let loaded = loaded.unwrap_or(Err(Stuck::TimedOut));
+        let loaded = loaded.map_err(|stuck| self.stuck(&stuck))?;
         let (config, catalog) = loaded.map_err(|errors| errors.to_string())?;
         config.warn(&self.file);
         self.warn_of_restart(&config);
@@ -193,6 +207,13 @@ impl Reloading {
 
     fn stuck(&self, stuck: &Stuck) -> String {
         format!("{}: loading: {stuck}", self.file.display())
+    }
+
+    fn too_many(&self, hanging: usize) -> String {
+        format!(
+            "{}: loading: {hanging} earlier reloads hang still; bring back the file system that they wait for, or unmount it by force",
+            self.file.display()
+        )
     }
 
     fn warn_of_restart(&self, config: &Config) {

@@ -83,6 +83,7 @@ async fn serve(
         status: shared.reloads.clone(),
         file,
         started_with: config,
+        timeout: reload::TIMEOUT,
     };
     let accepting = start(&shared, listeners, requests, reloading);
     if supervisor::is_there() {

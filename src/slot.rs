@@ -89,6 +89,9 @@ struct LastGood<T> {
 /// Where the last good list of a source is, through all reloads that leave the source as it is.
 type Memory<T> = Arc<Mutex<Option<LastGood<T>>>>;
 
+/// The same of a slot that may be dropped unused.
+type Heir<T> = Weak<Mutex<Option<LastGood<T>>>>;
+
 /// The reads of a source that are under way, through all reloads that leave the source as it is, the last one last.
 type UnderWay<T, E> = Arc<Mutex<Vec<Weak<Flight<T, E>>>>>;
 
@@ -106,8 +109,9 @@ struct State<T, E> {
     /// A list, and until when it is fresh.
     fresh: Option<(LastGood<T>, Instant)>,
     flight: Option<Arc<Flight<T, E>>>,
-    /// That of a slot after this one, where this one has none.
-    heir: Option<Memory<T>>,
+    /// Those of slots after this one, where this one has none. There may be several: a reload may be prepared and never
+    /// done, and end after the next.
+    heirs: Vec<Heir<T>>,
 }
 
 /// One read under way, and those who wait for it.
@@ -147,7 +151,7 @@ where
             state: Mutex::new(State {
                 fresh: None,
                 flight: None,
-                heir: None,
+                heirs: Vec::new(),
             }),
         }
     }
@@ -261,7 +265,7 @@ where
                 // A list that could never be served again is not worth its memory.
                 state.fresh =
                     (!self.policy.ttl.is_zero()).then(|| (good.clone(), now + self.policy.ttl));
-                self.keep(good, state.heir.as_ref());
+                self.keep(good, &state.heirs);
             }
             Err(_) => state.fresh = None,
         }
@@ -272,16 +276,16 @@ where
     }
 
     /// Keeps a list in the place of one whose read did not begin later: a slot after this one may have read.
-    fn keep(&self, good: &LastGood<T>, heir: Option<&Memory<T>>) {
-        let Some(memory) = self.last_good.as_ref().or(heir) else {
-            return;
-        };
-        let mut last_good = locked(memory);
-        if last_good
-            .as_ref()
-            .is_none_or(|last| last.begun <= good.begun)
-        {
-            *last_good = Some(good.clone());
+    fn keep(&self, good: &LastGood<T>, heirs: &[Heir<T>]) {
+        let heirs = heirs.iter().filter_map(Weak::upgrade);
+        for memory in self.last_good.iter().cloned().chain(heirs) {
+            let mut last_good = locked(&memory);
+            if last_good
+                .as_ref()
+                .is_none_or(|last| last.begun <= good.begun)
+            {
+                *last_good = Some(good.clone());
+            }
         }
     }
 
@@ -304,7 +308,10 @@ impl<T: Clone, E> State<T, E> {
     /// The memory of a slot after this one: what is kept, and what comes.
     fn hand_over(&mut self) -> Memory<T> {
         let kept = self.fresh.clone().map(|(list, _)| list);
-        self.heir.insert(Arc::new(Mutex::new(kept))).clone()
+        let memory = Arc::new(Mutex::new(kept));
+        self.heirs.retain(|heir| heir.strong_count() > 0);
+        self.heirs.push(Arc::downgrade(&memory));
+        memory
     }
 }
 

@@ -92,7 +92,7 @@ fn a_reload_whose_file_hangs_fails_after_30_seconds_and_nothing_has_changed() {
         .log
         .wait_for("not reloaded: every service stays as it was");
     is_served(&vigie, "one");
-    // The next one waits for its turn until the file system goes on.
+    // The next one reads the same file, and so hangs until the file system goes on.
     let mut next = begin(&vigie, "POST /reload");
     mount.go_on();
     assert_eq!(next.receive().summary(), (200, "{\"services\":1}\n"));

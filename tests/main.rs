@@ -32,6 +32,7 @@ mod framings;
 mod gone;
 mod hanging;
 mod hanging_beside;
+mod hanging_reloads;
 mod headers;
 mod house;
 mod kubeconfigs;

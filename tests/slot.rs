@@ -426,6 +426,20 @@ fn a_list_that_is_read_before_a_reload_while_it_is_prepared_is_handed_over_too()
 }
 
 #[test]
+fn a_reload_that_is_prepared_late_and_not_done_takes_no_list_from_the_one_that_is() {
+    let old = Lab::new(SECOND, NEVER);
+    let before = old.ask();
+    let lab = old.next(SECOND, 10 * SECOND);
+    let late = old.next(SECOND, 10 * SECOND);
+    old.end(Ok("a"));
+    assert_eq!(old.answer(before), given("a", Part::Began));
+    drop(late);
+    let asked = lab.ask();
+    lab.end(Err("down"));
+    assert_eq!(lab.answer(asked), stale("a", NEVER, NEVER, Some("down")));
+}
+
+#[test]
 fn a_read_from_before_a_reload_that_fails_after_it_takes_no_list_away() {
     let old = Lab::new(SECOND, NEVER);
     old.read("a");
