@@ -15,7 +15,7 @@ use crate::clock::{self, Clock};
 use crate::config::{Address, Config, Server};
 use crate::http::counts::Counts;
 use crate::http::inherited;
-use crate::http::listener::{Listener, SocketFile};
+use crate::http::listener::{Listener, SocketFiles};
 use crate::http::seats::{Limits, Seats};
 use crate::http::shared::{Phase, Scratch, Shared};
 use crate::reload::{self, Reloading, Requests};
@@ -59,10 +59,7 @@ async fn serve(
     let server = config.server.clone();
     let limits = limits(&server, raise_descriptors());
     let mut listeners = listen(&server)?;
-    let files: Vec<_> = listeners
-        .iter_mut()
-        .filter_map(|listener| listener.file.take())
-        .collect();
+    let files = SocketFiles::of(&mut listeners);
     info!("started: {}", count(catalog.count(), "service"));
     let (reloader, requests) = reload::line();
     let shared = Arc::new(Shared {
@@ -94,10 +91,15 @@ async fn serve(
     }
     let stop = async {
         EXECUTOR.spawn(supervisor::stopping()).detach();
-        stop(&shared, &server, accepting, files).await;
-        Ok(ExitCode::SUCCESS)
+        stop(&shared, &server, accepting, &files).await;
+        ExitCode::SUCCESS
     };
-    stop.or(second_stop(&mut wishes, &reloader)).await
+    let code = stop.or(second_stop(&mut wishes, &reloader)).await;
+    if code != ExitCode::SUCCESS {
+        // The second signal may have come before they were.
+        files.remove().await;
+    }
+    Ok(code)
 }
 
 /// Tells the supervisor that this process is ready, and from then on that it is alive and how its
@@ -224,7 +226,7 @@ async fn stop(
     shared: &Shared,
     server: &Server,
     accepting: Vec<smol::Task<()>>,
-    files: Vec<SocketFile>,
+    files: &SocketFiles,
 ) {
     shared.phase.leave();
     info!("stopping");
@@ -235,12 +237,12 @@ async fn stop(
         // The listener is dropped with its task.
         task.cancel().await;
     }
-    drop(files);
-    shared.seats.close_idle();
-    if clock::within(server.shutdown_timeout, shared.seats.emptied())
-        .await
-        .is_none()
-    {
+    let answered = async {
+        shared.seats.close_idle();
+        clock::within(server.shutdown_timeout, shared.seats.emptied()).await
+    };
+    let (answered, ()) = smol::future::zip(answered, files.remove()).await;
+    if answered.is_none() {
         warn!(
             "stopped with {} open",
             count(shared.seats.count(), "connection")
@@ -248,11 +250,11 @@ async fn stop(
     }
 }
 
-async fn second_stop(wishes: &mut Wishes, reloader: &reload::Reloader) -> Result<ExitCode, String> {
+async fn second_stop(wishes: &mut Wishes, reloader: &reload::Reloader) -> ExitCode {
     while wishes.next().await == Wish::Reload {
         reloader.request();
     }
-    Ok(ExitCode::FAILURE)
+    ExitCode::FAILURE
 }
 
 /// Raises the soft limit of open files to the hard one, and says how many may be open then.

@@ -203,6 +203,51 @@ fn a_file_system_that_hangs_does_not_hold_up_the_end() {
     );
 }
 
+/// A server at a port, and at a unix socket whose file system hangs now.
+fn serve_at_a_socket_that_hangs(promise: &str) -> Option<(Hanging, Vigie)> {
+    let mount = Hanging::mount(promise, "list.txt", "10.0.0.1\n")?;
+    let socket = format!("unix:{}", mount.path("vigie.sock").display());
+    let vigie = Setup::services("one: {file: one.txt}")
+        .addresses(&["127.0.0.1:0", &socket])
+        .server("shutdown_timeout: 1h\nrequest_timeout: 1h")
+        .start();
+    vigie.log.wait_for("started: 1 service");
+    mount.hang();
+    Some((mount, vigie))
+}
+
+#[test]
+fn a_unix_socket_whose_file_system_hangs_does_not_hold_up_the_end_nor_what_is_under_way() {
+    let Some((_mount, mut vigie)) = serve_at_a_socket_that_hangs("the end of a socket that hangs")
+    else {
+        return;
+    };
+    let mut under_way = begin(&vigie);
+    let begun = Instant::now();
+    vigie.signal(Signal::TERM);
+    wait_until_stopping(&vigie);
+    assert_eq!(under_way.send(b"hello").receive().status, 200);
+    assert_eq!(vigie.wait_for_exit(), Some(0));
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn a_second_signal_does_not_wait_for_a_unix_socket_whose_file_system_hangs() {
+    let Some((_mount, mut vigie)) = serve_at_a_socket_that_hangs("a second signal beside a socket")
+    else {
+        return;
+    };
+    let _under_way = begin(&vigie);
+    vigie.signal(Signal::TERM);
+    wait_until_stopping(&vigie);
+    vigie.signal(Signal::TERM);
+    assert_eq!(vigie.wait_for_exit(), Some(1));
+}
+
 #[test]
 fn nobody_is_let_in_after_the_delay() {
     let mut vigie = serve("request_timeout: 1h");
@@ -281,8 +326,8 @@ fn a_signal_that_comes_while_the_configuration_is_read_ends_it_with_0() {
         return;
     };
     vigie.signal(Signal::TERM);
+    assert_eq!(vigie.wait_for_exit(), Some(0), "while it hangs");
     mount.go_on();
-    assert_eq!(vigie.wait_for_exit(), Some(0));
 }
 
 #[test]

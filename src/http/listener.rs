@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io;
+use std::mem;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_io::Async;
@@ -18,6 +19,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockop
 use super::connection;
 use super::seats::{Admission, Stream};
 use super::shared::Shared;
+use crate::blocking::Lane;
 use crate::config::Address;
 use crate::wording::without_number;
 
@@ -29,6 +31,9 @@ const SEND_BUFFER: usize = 64 * 1024;
 const ACCEPTS_A_TURN: usize = 64;
 /// When there is no descriptor or memory for a connection, some may be given back within this time.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// The end of the process waits so long for the files of its sockets to be removed.
+const REMOVING: Duration = Duration::from_secs(1);
 
 /// It is told no more often than this.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -210,6 +215,31 @@ fn try_unix(path: &Path) -> Result<(), Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)
+}
+
+/// The files of unix sockets at the end.
+pub struct SocketFiles {
+    files: Mutex<Vec<SocketFile>>,
+    lane: Lane,
+}
+
+impl SocketFiles {
+    /// Those of the listeners, which no longer remove them.
+    pub fn of(listeners: &mut [Listener]) -> Self {
+        let files = listeners.iter_mut().filter_map(|one| one.file.take());
+        Self {
+            files: Mutex::new(files.collect()),
+            lane: Lane::default(),
+        }
+    }
+
+    /// Removes them, if that is not done yet or under way, and waits for that, but not for long: their file system may
+    /// hang, and the next process at that address removes what is left.
+    pub async fn remove(&self) {
+        let files = mem::take(&mut *self.files.lock().unwrap_or_else(PoisonError::into_inner));
+        // Without a thread the work is dropped, and so they are removed here.
+        let _ = self.lane.run(REMOVING, move || drop(files)).await;
+    }
 }
 
 /// The file of a unix socket, removed when it is dropped, unless another has taken its place.
