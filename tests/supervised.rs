@@ -6,6 +6,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tempfile::TempDir;
@@ -34,6 +35,17 @@ impl Notified {
             _folder: folder,
             shell: format!("export NOTIFY_SOCKET={}", path.display()),
         }
+    }
+
+    /// One that has no room for a message more.
+    fn full() -> Self {
+        let notified = Self::new();
+        let full = UnixDatagram::unbound().unwrap();
+        full.set_nonblocking(true).unwrap();
+        full.connect_addr(&notified.socket.local_addr().unwrap())
+            .unwrap();
+        while full.send(b"x").is_ok() {}
+        notified
     }
 
     fn next(&self) -> String {
@@ -86,18 +98,26 @@ fn the_watchdog_is_answered_with_the_number_of_services_that_fail() {
 
 #[test]
 fn a_supervisor_that_takes_no_message_holds_up_nobody() {
-    let notified = Notified::new();
-    let full = UnixDatagram::unbound().unwrap();
-    full.set_nonblocking(true).unwrap();
-    full.connect_addr(&notified.socket.local_addr().unwrap())
-        .unwrap();
-    while full.send(b"x").is_ok() {}
+    let notified = Notified::full();
     let vigie = one().after(&notified.shell).start();
     assert_eq!(vigie.list("one").status, 200);
     assert_eq!(vigie.get("/livez").status, 200);
     wait_until("there is room for its message", || {
         notified.next().starts_with("READY=1")
     });
+}
+
+#[test]
+fn a_reload_and_the_end_wait_for_such_a_supervisor_for_a_moment_only() {
+    let notified = Notified::full();
+    let mut vigie = one().after(&notified.shell).start();
+    let begun = Instant::now();
+    assert_eq!(vigie.reload().status, 200);
+    let reloaded = begun.elapsed();
+    assert_eq!(vigie.stop(), Some(0));
+    let ended = begun.elapsed() - reloaded;
+    let most = Duration::from_secs(5);
+    assert!(reloaded < most && ended < most, "{reloaded:?}, {ended:?}");
 }
 
 #[test]
