@@ -1,6 +1,10 @@
 //! What is sent to say who asks, and that nobody else ever sees it.
 
 use std::process::Command;
+use std::sync::Mutex;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::support::peer::{answer, header, list};
 use crate::support::{Peer, Reply, Setup, Vigie, assert_says, only};
@@ -266,6 +270,64 @@ fn what_a_server_repeats_of_a_request_is_struck_out() {
         assert!(!answer.text().contains("hunter"), "{}", answer.text());
     }
     assert!(!vigie.log.text().contains("hunter"), "{}", vigie.log.text());
+}
+
+/// The lines of a long word, and a piece from its middle.
+fn pieces(word: &str) -> Vec<String> {
+    let lines = word.as_bytes().chunks(64).map(<[u8]>::to_vec);
+    let middle = word.as_bytes()[40..130].to_vec();
+    let pieces = lines.chain([middle]).map(String::from_utf8);
+    pieces.map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_piece_of_what_a_server_repeats_is_struck_out() {
+    let secret: String = (0..40).map(|n| format!("hunter{n}_{}", n * n)).collect();
+    let login = "me:".to_owned() + &secret;
+    let basic = STANDARD.encode(&login);
+    for (keys, sent) in [
+        ("bearer_token_file: secret".to_owned(), &secret),
+        (format!("headers: {{Authorization: {secret}}}"), &secret),
+        (format!("headers: {{X-Key: \"Key {secret}\"}}"), &secret),
+        (
+            "basic_auth: {username: me, password_file: secret}".into(),
+            &basic,
+        ),
+        (
+            "basic_auth: {username: me, password_file: secret}".into(),
+            &secret,
+        ),
+    ] {
+        let lines = pieces(sent);
+        let count = lines.len();
+        let replies = Mutex::new(lines.into_iter());
+        let peer = Peer::start(move |_| {
+            let piece = replies.lock().unwrap().next().unwrap();
+            Reply::Keep(list(format!("it is {piece}\nnot good")))
+        });
+        let vigie = setup(&peer, &keys)
+            .top("log: {level: trace}")
+            .file("secret", &secret)
+            .start();
+        for _ in 0..count {
+            let answer = vigie.list("web");
+            assert_eq!(answer.status, 502);
+            assert_says(&answer.error(), &["\"it is [secret]"]);
+        }
+        let said = vigie.log.text();
+        let telling = sent.as_bytes().windows(8).map(String::from_utf8_lossy);
+        telling.for_each(|piece| assert!(!said.contains(&*piece), "{piece} in {said}"));
+    }
+}
+
+#[test]
+fn a_word_that_a_server_shares_with_what_is_no_secret_stays() {
+    let agent = "an-agent-of-the-edge";
+    let keys =
+        format!("headers: {{Accept: text/plain;q=0.5, User-Agent: {agent}, X-Key: text/plain}}");
+    let peer = Peer::always(list("text/pla an-agent-of-the"));
+    let answer = setup(&peer, &keys).start().list("web");
+    assert_says(&answer.error(), &["\"text/pla an-agent-of-the\""]);
 }
 
 /// Names and passwords as they are sent.

@@ -321,7 +321,7 @@ fn a_server_that_echoes_a_secret_gets_it_into_no_message() {
             let answer = vigie.list("web");
             assert_eq!(answer.status, 502);
             assert!(!answer.error().contains(shown), "{}", answer.error());
-            assert_says(&answer.error(), &["(secret)"]);
+            assert_says(&answer.error(), &["[secret]"]);
         }
         assert!(!vigie.log.text().contains(shown), "{}", vigie.log.text());
     }
@@ -348,7 +348,7 @@ fn what_says_that_it_is_no_json_is_no_list() {
             "application/vnd.kubernetes.protobuf",
             Some("application/vnd.kubernetes.protobuf"),
         ),
-        ("Bearer hunter2", Some("Bearer (secret)")),
+        ("Bearer hunter2", Some("Bearer [secret]")),
         ("application/json", None),
         ("Application/JSON;charset=utf-8", None),
         ("", None),

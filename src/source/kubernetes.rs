@@ -13,7 +13,6 @@ mod place;
 mod pod;
 mod read;
 mod refusal;
-mod sent;
 mod user;
 
 use std::fmt;

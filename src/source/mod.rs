@@ -7,6 +7,7 @@ pub mod dns;
 pub mod file;
 pub mod kubernetes;
 mod named_file;
+mod sent;
 pub mod url;
 
 use std::fmt;
@@ -258,9 +259,14 @@ impl Failure {
 
     /// The same failure with what it is about put before the sentence.
     pub fn of(self, subject: impl fmt::Display) -> Self {
+        self.map(|reason| format!("{subject}: {reason}"))
+    }
+
+    /// The same failure in other words.
+    fn map(self, words: impl FnOnce(&str) -> String) -> Self {
         match self {
-            Self::TimedOut(reason) => Self::TimedOut(format!("{subject}: {reason}").into()),
-            Self::Unreadable(reason) => Self::Unreadable(format!("{subject}: {reason}").into()),
+            Self::TimedOut(reason) => Self::TimedOut(words(&reason).into()),
+            Self::Unreadable(reason) => Self::Unreadable(words(&reason).into()),
         }
     }
 }

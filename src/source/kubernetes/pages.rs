@@ -10,13 +10,13 @@ use smol::lock::Semaphore;
 use super::cluster::{Cluster, Ready};
 use super::large::{SMALL, TURNS};
 use super::refusal;
-use super::sent::Sent;
 use crate::blocking;
 use crate::client::{
     self, Answer, HeaderMap, HeaderValue, Kind, Request, StatusCode, Target, header,
 };
 use crate::endpoint::Endpoint;
 use crate::slices::{Gathered, Wanted};
+use crate::source::sent::Sent;
 use crate::source::{Failure, Found};
 
 /// Slices a page. From its cache (`resourceVersion=0`) the API server may give all at once.
@@ -61,13 +61,13 @@ impl Pages<'_> {
     pub(super) async fn read(&self, ready: Ready) -> Found {
         let mut sent = Sent::default();
         let found = self.read_pages(ready, &mut sent).await;
-        found.map_err(|failure| sent.strike(failure))
+        found.map_err(|failure| failure.map(|reason| sent.strike(reason)))
     }
 
     /// When the server has forgotten the list between two pages, it begins again, once. Credentials that
     /// the server does not accept are read again, once, where they come from files.
     async fn read_pages(&self, mut ready: Ready, sent: &mut Sent) -> Found {
-        sent.note(ready.token.as_ref());
+        sent.note_authorization(ready.token.as_ref());
         let (mut may_renew, mut may_restart) = (self.cluster.has_files(), true);
         let mut progress = self.start();
         let mut pages = 0;
@@ -85,7 +85,7 @@ impl Pages<'_> {
                     may_renew = false;
                     let deadline = self.begun + self.timeout;
                     ready = self.cluster.ready(deadline, self.system).await?;
-                    sent.note(ready.token.as_ref());
+                    sent.note_authorization(ready.token.as_ref());
                 }
                 StatusCode::GONE if progress.more.is_some() && may_restart => {
                     may_restart = false;
