@@ -15,6 +15,13 @@ pub struct Endpoint {
     pub weight: u32,
 }
 
+/// A list has at most so many endpoints, doubles counted, wherever it comes from: more than a cluster has
+/// pods. A few bytes of a source can be an endpoint, which takes many times as much.
+pub const MOST: usize = 250_000;
+/// What is wrong with a longer list, and what to do.
+pub const TOO_MANY: &str =
+    "the list has more than 250000 endpoints; split it over several services";
+
 /// `ADDRESS:PORT`, an IPv6 address in brackets.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -84,4 +91,14 @@ fn is_host_name(text: &str) -> bool {
 
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, TOO_MANY};
+
+    #[test]
+    fn what_is_said_of_too_many_names_how_many_there_may_be() {
+        assert!(TOO_MANY.contains(&format!(" {MOST} ")), "{TOO_MANY}");
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU16;
 
-use crate::endpoint::{Address, Endpoint};
+use crate::endpoint::{Address, Endpoint, MOST, TOO_MANY};
 use crate::wording::quote;
 
 /// The first line of a text that cannot be read. It makes the whole text unreadable: a list is
@@ -25,23 +25,44 @@ impl fmt::Display for BadLine {
 }
 
 /// Reads a text of endpoint lines. Blank lines and comments give nothing; an endpoint without a port
-/// gets `default_port`, one without a weight gets 0. Order is kept.
+/// gets `default_port`, one without a weight gets 0. Order is kept. More than [`MOST`] are an error.
 pub fn parse(text: &str, default_port: NonZeroU16) -> Result<Vec<Endpoint>, BadLine> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut endpoints = Vec::new();
-    for (index, line) in text.split('\n').enumerate() {
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        let content = content(line);
-        if !content.is_empty() {
-            let bad = |reason| BadLine {
-                number: index + 1,
-                reason,
-                line: quote(trim(line)),
-            };
-            endpoints.push(parse_line(content, default_port).map_err(bad)?);
-        }
+    if let Some(bad) = one_too_many(text) {
+        return Err(bad);
     }
-    Ok(endpoints)
+    let endpoints = filled(text).map(|(number, line, content)| {
+        parse_line(content, default_port).map_err(|reason| bad(number, line, reason))
+    });
+    endpoints.collect()
+}
+
+/// The line of the first endpoint that is one too many. It is looked for before any endpoint is kept, so that
+/// what is refused costs no memory.
+fn one_too_many(text: &str) -> Option<BadLine> {
+    // An endpoint has a byte at least, and a line feed before the next.
+    if text.len() <= 2 * MOST {
+        return None;
+    }
+    let (number, line, _) = filled(text).nth(MOST)?;
+    Some(bad(number, line, TOO_MANY))
+}
+
+/// The lines that hold something: their number, what stands there, and what of it counts.
+fn filled(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+    let lines = text.split('\n').zip(1..).map(|(line, number)| {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        (number, line, content(line))
+    });
+    lines.filter(|(_, _, content)| !content.is_empty())
+}
+
+fn bad(number: usize, line: &str, reason: &'static str) -> BadLine {
+    BadLine {
+        number,
+        reason,
+        line: quote(trim(line)),
+    }
 }
 
 /// Reads one endpoint; a line of nothing is an error. The error says what would be right.
@@ -313,5 +334,15 @@ mod tests {
             error.line,
             format!("\"10.0.0.1\\u{{1b}}[2J{}…\"", "w".repeat(68))
         );
+    }
+
+    #[test]
+    fn the_first_line_that_is_one_too_many_is_refused() {
+        let most = "#\n".to_owned() + &"a\n".repeat(MOST);
+        let read = parse(&format!("{most}\r\n # b\n"), port(80));
+        assert_eq!(read.map(|list| list.len()), Ok(MOST));
+        let more = parse(&format!("{most}\nb # c\nc"), port(80)).map(|list| list.len());
+        let said = more.unwrap_err().to_string();
+        assert_eq!(said, format!("line 250003: {TOO_MANY}: \"b # c\""));
     }
 }

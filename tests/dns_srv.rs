@@ -632,3 +632,52 @@ fn one_read_waits_for_a_dead_server_once_not_for_each_target() {
         "the next read begins with the first server again"
     );
 }
+
+#[test]
+fn more_endpoints_than_a_list_may_have_are_refused() {
+    let hosts = |count: usize| -> Vec<String> {
+        let host = |n: usize| format!("a.test A 10.0.{}.{}", n >> 8, n & 255);
+        (0..count).map(host).collect()
+    };
+    let read = |hosts: Vec<String>| {
+        let services: Vec<String> = (1..=1000)
+            .map(|port| format!("{NAME} SRV 0 0 {port} a.test"))
+            .collect();
+        read(
+            ", protocol: tcp, family: ipv4, timeout: 15s",
+            move |asked| {
+                let reply = asked.answer(&strs(&services));
+                reply.additional(&strs(&hosts)).send()
+            },
+        )
+    };
+    assert_eq!(endpoints(&read(hosts(250))).len(), 250_000);
+    let answer = read(hosts(251));
+    assert_eq!(answer.status, 502);
+    let want = format!(
+        "service web: dns {NAME}: the list has more than 250000 endpoints; split it over several services"
+    );
+    assert_eq!(answer.error(), want);
+}
+
+#[test]
+fn nor_are_more_addresses_of_all_targets_kept() {
+    let targets: Vec<String> = (0..120).map(|n| format!("0 0 80 t{n}.test")).collect();
+    let services = srv(&strs(&targets));
+    let answer = read(
+        ", protocol: tcp, family: ipv4, timeout: 15s",
+        move |asked| {
+            if asked.kind == "SRV" {
+                return asked.answer(&strs(&services)).send();
+            }
+            let host = |n: usize| format!("{} A 10.0.{}.{}", asked.name, n >> 8, n & 255);
+            let hosts: Vec<String> = (0..2500).map(host).collect();
+            asked.answer(&strs(&hosts)).send()
+        },
+    );
+    assert_eq!(answer.status, 502);
+    assert_says(
+        &answer.error(),
+        &["the list has more than 250000 endpoints"],
+    );
+}

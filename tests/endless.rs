@@ -175,6 +175,23 @@ fn json_that_is_nested_without_end_is_refused() {
     }
 }
 
+/// The shortest line that there is.
+const SHORTEST: &[u8] = b"a\n";
+const TOO_MANY: &str = "the list has more than 250000 endpoints; split it over several services";
+
+#[test]
+fn more_endpoints_than_a_list_may_have_are_refused_before_they_take_memory() {
+    // As much as max_size allows when it is not set.
+    let most = 4 << 20;
+    let lines = Peer::always(list(SHORTEST.repeat(most / SHORTEST.len())));
+    let words = format!("line 250001: {TOO_MANY}: \"a\"");
+    refuses(&lines, "", &words, 12 << 10);
+    let item = r#"{"ip":"a","port":1,"load_balancing_weight":0}"#;
+    let json = format!("[{item}{}]", format!(",{item}").repeat(300_000));
+    let json = Peer::always(answer("200 OK", "Content-Type: application/json\r\n", json));
+    refuses(&json, ", max_size: 16MiB", TOO_MANY, 48 << 10);
+}
+
 #[test]
 fn others_are_answered_meanwhile() {
     let peer = endless("HTTP/1.1 200 OK\r\n\r\n", b"10.0.0.1\n");

@@ -94,11 +94,13 @@ fn servers_of_every_bad_kind_fit_into_16_mib() {
         "Content-Type: application/json\r\n",
         "[".repeat(1 << 20),
     ));
+    let shortest = Peer::always(list("a\n".repeat(1 << 19)));
     let fine = Peer::always(list("10.0.0.2\n".repeat(30_000)));
     let peers = [
         ("bomb", &bomb),
         ("endless", &endless),
         ("nested", &nested),
+        ("shortest", &shortest),
         ("fine", &fine),
     ];
     let services: Vec<_> = peers
@@ -122,6 +124,7 @@ fn servers_of_every_bad_kind_fit_into_16_mib() {
                 ("bomb", 502, "the body has more than 1048576 bytes"),
                 ("endless", 502, "the body has more than 1048576 bytes"),
                 ("nested", 502, "nested more than 64 deep"),
+                ("shortest", 502, "the list has more than 250000 endpoints"),
                 ("long", 502, "it is too large"),
             ] {
                 let vigie = &vigie;

@@ -5,11 +5,9 @@ use std::net::IpAddr;
 use std::num::NonZeroU16;
 
 use super::{Port, Wanted};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, MOST};
 use crate::wording::shorten;
 
-/// So many endpoints are taken, doubles counted: more than a cluster has pods.
-pub(super) const MOST: usize = 250_000;
 /// A failure lists so many ports.
 const MOST_LISTED: usize = 16;
 /// Names of ports are shown to this many characters; none that is valid is longer.

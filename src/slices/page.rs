@@ -2,7 +2,7 @@
 
 use super::Gathered;
 use super::draft::{Draft, LONGEST_NAME, family};
-use super::gathered::MOST;
+use crate::endpoint::MOST;
 use crate::json::{Json, Read};
 use crate::wording::shorten;
 
@@ -46,7 +46,9 @@ impl Gathered {
                 let endpoint = |json: &mut Json<'_>| {
                     draft.endpoint(json)?;
                     match self.is_too_much(draft.ready()) {
-                        true => Err(json.bad(format!("more than {MOST} endpoints are ready"))),
+                        true => Err(json.bad(format!(
+                            "more than {MOST} endpoints are ready; split the Service"
+                        ))),
                         false => Ok(()),
                     }
                 };

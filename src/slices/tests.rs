@@ -350,7 +350,7 @@ fn no_more_than_250_000_endpoints_are_taken() {
         let slices: Vec<&str> = slices.iter().map(String::as_str).collect();
         let error = read("", &slices).unwrap_err();
         assert!(
-            error.ends_with("more than 250000 endpoints are ready"),
+            error.ends_with("more than 250000 endpoints are ready; split the Service"),
             "{error}"
         );
     }

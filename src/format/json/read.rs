@@ -9,7 +9,7 @@ use miniserde::{Deserialize, Error, Result, json, make_place};
 
 use super::DEEPEST;
 use super::value::{Ignored, Value, take};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, MOST, TOO_MANY};
 use crate::json::Json;
 
 make_place!(Place);
@@ -21,6 +21,8 @@ pub enum BadList {
     NoJson(Option<Broken>),
     /// It is something else than a list.
     NoList,
+    /// It has more than [`MOST`] endpoints.
+    TooMany,
     /// An endpoint is wrong.
     Item {
         /// Counted from 1.
@@ -61,6 +63,7 @@ impl fmt::Display for BadList {
                 "the list is no JSON, or is nested more than {DEEPEST} deep"
             ),
             Self::NoList => f.write_str("the JSON is not a list of endpoints"),
+            Self::TooMany => f.write_str(TOO_MANY),
             Self::Item { number, reason } => write!(f, "endpoint {number} of the list: {reason}"),
         }
     }
@@ -125,15 +128,21 @@ impl Items<'_> {
         if !std::mem::replace(&mut self.begun, true) || self.list.bad.is_some() {
             return;
         }
+        let read = self.list.endpoints.len();
         match self.item.endpoint() {
+            Ok(_) if read == MOST => self.refuse(BadList::TooMany),
             Ok(endpoint) => self.list.endpoints.push(endpoint),
-            Err(reason) => {
-                let number = self.list.endpoints.len() + 1;
-                // What is there of a list that cannot be read whole is worth nothing.
-                self.list.endpoints = Vec::new();
-                self.list.bad = Some(BadList::Item { number, reason });
-            }
+            Err(reason) => self.refuse(BadList::Item {
+                number: read + 1,
+                reason,
+            }),
         }
+    }
+
+    fn refuse(&mut self, bad: BadList) {
+        // What is there of a list that cannot be read whole is worth nothing.
+        self.list.endpoints = Vec::new();
+        self.list.bad = Some(bad);
     }
 }
 
@@ -314,6 +323,16 @@ mod tests {
                 Err("endpoint 1 of the list: it is no object".into())
             );
         }
+    }
+
+    #[test]
+    fn a_list_of_more_endpoints_than_there_may_be_is_refused() {
+        let list = |count: usize| {
+            let item = r#"{"ip":"a","port":1,"load_balancing_weight":0},"#.repeat(count);
+            parse(&format!("[{}]", item.trim_end_matches(',')))
+        };
+        assert_eq!(list(MOST).map(|list| list.len()), Ok(MOST));
+        assert_eq!(list(MOST + 1), Err(BadList::TooMany));
     }
 
     #[test]

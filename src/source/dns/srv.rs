@@ -10,6 +10,7 @@ pub(super) use self::left_out::LeftOut;
 use self::targets::Reason;
 use super::{Listed, endpoint};
 use crate::dns::{Addresses, Asker, Data, End, Family, Kind, Name, Question, to_text};
+use crate::endpoint::MOST;
 use crate::source::Failure;
 
 /// One SRV record. All priorities are served.
@@ -22,7 +23,7 @@ struct Service {
 /// One endpoint for each address of each target. A target that does not exist, or has no address of the
 /// family, is left out.
 ///
-/// Errors: a lookup of a target failed, or every target was left out.
+/// Errors: a lookup of a target failed, every target was left out, or there are more than [`MOST`] endpoints.
 pub(super) async fn list(
     asker: &Asker<'_>,
     name: &Name,
@@ -58,6 +59,9 @@ pub(super) async fn list(
         let Some(Ok(ips)) = found.get(&service.target) else {
             continue;
         };
+        if endpoints.len() + ips.len() > MOST {
+            return Err(targets::too_many());
+        }
         let port = NonZeroU16::new(service.port).unwrap_or(default_port);
         endpoints.extend(
             ips.iter()

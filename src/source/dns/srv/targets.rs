@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use crate::dns::{self, Addresses, Asker, Family, Name, plain};
+use crate::endpoint::{MOST, TOO_MANY};
 use crate::racing::Racing;
+use crate::source::Failure;
 
 /// So many targets are looked up at once, each with one socket a family: enough that hundreds take a few
 /// round trips, and few enough for the queue of a server and the limit of open files.
@@ -18,14 +20,16 @@ pub(super) type Outcome = Result<Vec<IpAddr>, Reason>;
 
 /// Finds the addresses of all targets: those that came along, else those that DNS has.
 ///
-/// Errors: the first lookup that failed; the others are given up.
+/// Errors: the first lookup that failed, or more addresses than there may be endpoints; the other lookups are
+/// given up.
 pub(super) async fn find<'a>(
     asker: &Asker<'_>,
     targets: Vec<&'a Name>,
     additional: &Addresses,
     family: Family,
-) -> Result<HashMap<&'a Name, Outcome>, dns::Failure> {
+) -> Result<HashMap<&'a Name, Outcome>, Failure> {
     let mut found = HashMap::with_capacity(targets.len());
+    let mut addresses = 0;
     let mut waiting = targets.into_iter();
     let mut racing = Racing::new();
     loop {
@@ -38,8 +42,17 @@ pub(super) async fn find<'a>(
             return Ok(found);
         }
         let (target, outcome) = racing.next().await;
-        found.insert(target, outcome?);
+        let outcome = outcome?;
+        addresses += outcome.as_ref().map_or(0, Vec::len);
+        if addresses > MOST {
+            return Err(too_many());
+        }
+        found.insert(target, outcome);
     }
+}
+
+pub(super) fn too_many() -> Failure {
+    Failure::Unreadable(TOO_MANY.into())
 }
 
 async fn look_up(
