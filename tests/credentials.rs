@@ -223,6 +223,9 @@ fn what_a_server_repeats_of_a_request_is_struck_out() {
             field("x-key")
         );
         match query.starts_with("/json") {
+            _ if query == "/led" => {
+                Reply::Keep(answer("302 x", "Location: /there?k=hunter8\r\n", ""))
+            }
             true => Reply::Keep(answer(
                 "200 OK",
                 "Content-Type: application/json\r\n",
@@ -246,6 +249,7 @@ fn what_a_server_repeats_of_a_request_is_struck_out() {
             "json: {{url: {{url: \"{}\", headers: {{X-Key: \"hunter5 !\"}}}}}}\n",
             peer.url("/json")
         ),
+        format!("led: {{url: {}}}\n", peer.url("/led")),
     ];
     let vigie = Setup::services(&services.concat())
         .top("log: {level: trace}")
@@ -263,6 +267,7 @@ fn what_a_server_repeats_of_a_request_is_struck_out() {
             "\"bad x-key:  authorization: Basic [secret] or [secret] [secret] /\"",
         ),
         ("json", "\"[secret]\""),
+        ("led", "\"bad x-key:  authorization:  /there?[secret]\""),
     ] {
         let answer = vigie.list(name);
         assert_eq!(answer.status, 502);

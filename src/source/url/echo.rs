@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::client::{HeaderName, HeaderValue, Request, header};
+use crate::client::{HeaderName, HeaderValue, Request, Target, header};
 use crate::source::Failure;
 use crate::source::sent::{Sent, login};
 
@@ -18,7 +18,17 @@ const PLAIN: [HeaderName; 4] = [
 
 /// The failure without what this request sent of header values, users, passwords and the query.
 pub(super) fn strike_out(failure: Failure, request: &Request<'_>) -> Failure {
-    let sent = sent(request);
+    strike(failure, &sent(request))
+}
+
+/// The failure without the query of where the read has been led.
+pub(super) fn strike_out_query(failure: Failure, target: &Target) -> Failure {
+    let mut sent = Sent::default();
+    note_query(&mut sent, target);
+    strike(failure, &sent)
+}
+
+fn strike(failure: Failure, sent: &Sent) -> Failure {
     failure.map(|reason| {
         // Before a quote or a URL the words are our own.
         let from = ["\"", "://"].iter().filter_map(|begin| reason.find(begin));
@@ -32,7 +42,12 @@ fn sent(request: &Request<'_>) -> Sent {
     for (name, value) in &request.credentials {
         note_header(&mut sent, name, value);
     }
-    let query = request.target.query().unwrap_or_default();
+    note_query(&mut sent, request.target);
+    sent
+}
+
+fn note_query(sent: &mut Sent, target: &Target) {
+    let query = target.query().unwrap_or_default();
     for pair in query.split('&').chain([query]) {
         let value = pair.split_once('=').map_or(pair, |(_, value)| value);
         let decoded = percent_decode_str(value).decode_utf8_lossy();
@@ -40,7 +55,6 @@ fn sent(request: &Request<'_>) -> Sent {
             sent.note_whole(form);
         }
     }
-    sent
 }
 
 fn note_header(sent: &mut Sent, name: &HeaderName, value: &HeaderValue) {

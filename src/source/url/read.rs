@@ -113,7 +113,9 @@ impl UrlReader {
             ..
         } = answer;
         let list = list::read(&headers, body, default_port).await;
-        let list = list.map_err(|failure| self.redirected(failure, &target))?;
+        let list = list.map_err(|failure| {
+            self.redirected(echo::strike_out_query(failure, &target), &target)
+        })?;
         let etag = headers
             .get(header::ETAG)
             .filter(|etag| etag.len() <= LONGEST_ETAG);
