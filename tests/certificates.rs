@@ -444,7 +444,7 @@ fn what_cannot_be_built_keeps_every_service_at_a_reload() {
     ];
     for place in places {
         assert_says(&answer.error(), &[&format!("{path}:{place}")]);
-        assert_says(&vigie.log.text(), &[&format!("{path}:{place}")]);
+        vigie.log.wait_for(&format!("{path}:{place}"));
     }
     assert_eq!(
         vigie.list("web").summary(),

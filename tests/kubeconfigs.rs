@@ -597,7 +597,7 @@ fn a_token_file_that_hangs_is_read_once_though_reloads_lead_away_from_it_and_bac
         let file = mount.path("token");
         cluster.kubeconfig(&format!("{{{token}tokenFile: {}}}", file.display()))
     };
-    let web = "web: {kubernetes: {service: web, kubeconfig: kube.yml, timeout: 300ms}}";
+    let web = "web: {kubernetes: {service: web, kubeconfig: kube.yml, timeout: 1s}}";
     let vigie = Setup::services(web).file("kube.yml", user("")).start();
     is_read(&vigie);
     mount.hang();
