@@ -172,7 +172,7 @@ impl<'b> Walk<'b> {
         }
         let message = &mut self.message;
         let empty = counts.answers == 0 && message.exists && message.soa.is_none();
-        message.is_referral &= empty && !header.authoritative;
+        message.is_referral &= empty && !header.authoritative && !header.recursion_available;
         Ok(())
     }
 
