@@ -286,7 +286,7 @@ fn addresses(host: &str, resolv_conf: &str, hosts: &str) -> Result<Vec<IpAddr>, 
     fs::write(&first, resolv_conf).unwrap();
     fs::write(&second, hosts).unwrap();
     let system = System::with_files(first, second, Lane::default());
-    smol::block_on(system.addresses(host, Instant::now() + Duration::from_secs(1)))
+    smol::block_on(system.addresses(host, Instant::now() + Duration::from_secs(3)))
 }
 
 fn ips(list: &[&str]) -> Vec<IpAddr> {
@@ -549,6 +549,32 @@ fn a_resolv_conf_or_hosts_that_has_been_emptied_is_a_failure_until_it_is_written
         write_at_rest(path, text);
         assert_eq!(ask(), well);
     }
+}
+
+#[test]
+fn that_it_has_been_emptied_is_known_to_all_services_through_a_reload() {
+    let promise = "an emptied resolv.conf and a reload";
+    let Some(server) = DnsServer::at_port_53(promise, knows(&["web.test"])) else {
+        return;
+    };
+    let text = format!("nameserver {}\n", server.address().ip());
+    let services = |name: &str| format!("{name}: {{dns: {{name: web.test, family: ipv4}}}}");
+    let Some(host) = Host::serve(promise, &text, &services("web")) else {
+        return;
+    };
+    let list = only("10.0.0.1");
+    assert_eq!(host.vigie.list("web").summary(), (200, &*list));
+    host.write("");
+    host.vigie.setup.write_services(&services("other"));
+    assert_eq!(host.vigie.reload().status, 200);
+    let answer = host.vigie.list("other");
+    assert_eq!(answer.status, 502);
+    assert_says(
+        &answer.error(),
+        &["/etc/resolv.conf", "it has no byte any more"],
+    );
+    host.write(&text);
+    assert_eq!(host.vigie.list("other").summary(), (200, &*list));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use super::addresses::{Family, addresses};
@@ -38,18 +38,35 @@ struct SystemFile {
     had_some: Arc<AtomicBool>,
 }
 
+/// What has been read of them is known to all, through all reloads.
+static FILES: LazyLock<[SystemFile; 2]> = LazyLock::new(|| {
+    let paths = ["/etc/resolv.conf", "/etc/hosts"];
+    paths.map(|path| SystemFile::new(path.into()))
+});
+
+impl SystemFile {
+    fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            had_some: Arc::default(),
+        }
+    }
+}
+
 impl System {
     /// `/etc/resolv.conf` and `/etc/hosts`, read on `lane`.
     pub fn new(lane: Lane) -> Self {
-        Self::with_files("/etc/resolv.conf".into(), "/etc/hosts".into(), lane)
+        let [resolv_conf, hosts] = &*FILES;
+        Self {
+            resolv_conf: resolv_conf.clone(),
+            hosts: hosts.clone(),
+            lane,
+        }
     }
 
     /// Other files in their place.
     pub fn with_files(resolv_conf: PathBuf, hosts: PathBuf, lane: Lane) -> Self {
-        let [resolv_conf, hosts] = [resolv_conf, hosts].map(|path| SystemFile {
-            path,
-            had_some: Arc::default(),
-        });
+        let [resolv_conf, hosts] = [resolv_conf, hosts].map(SystemFile::new);
         Self {
             resolv_conf,
             hosts,
