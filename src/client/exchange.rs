@@ -10,7 +10,7 @@ use ureq_proto::client::state::RecvResponse;
 use ureq_proto::client::{Call, RecvResponseResult, SendRequestResult};
 use ureq_proto::http::{HeaderMap, HeaderValue, StatusCode, header};
 
-use super::connect::Stream;
+use super::connect::{Socket, Stream};
 use super::gzip::Sink;
 use super::head::{self, Trouble};
 use super::input::Input;
@@ -40,7 +40,8 @@ impl Client {
             is_first,
             step,
         };
-        while let Some(stream) = self.kept.take(&origin).await {
+        while let Some((stream, socket)) = self.kept.take(&origin).await {
+            socket.bound_silence(deadline);
             match errand.run(stream).await {
                 // The server closed it just now; nobody has seen an answer, so the request goes out again.
                 Err(Trouble::Unanswered(trouble)) => {
@@ -51,21 +52,22 @@ impl Client {
                 }
                 // The same, from a server that says so (RFC 9110, section 15.5.9).
                 Ok((answer, _)) if answer.status == StatusCode::REQUEST_TIMEOUT => {}
-                outcome => return self.keep(&errand, outcome),
+                outcome => return self.keep(&errand, outcome, socket),
             }
         }
-        let stream = self.connect(target, is_first, step, deadline).await?;
-        self.keep(&errand, errand.run(stream).await)
+        let (stream, socket) = self.connect(target, is_first, step, deadline).await?;
+        self.keep(&errand, errand.run(stream).await, socket)
     }
 
     fn keep(
         &self,
         errand: &Errand<'_>,
         outcome: Result<(Answer, Option<Stream>), Trouble>,
+        socket: Socket,
     ) -> Result<Answer, Failure> {
         let (answer, stream) = outcome?;
         if let Some(stream) = stream {
-            self.kept.put(errand.target.origin(), stream);
+            self.kept.put(errand.target.origin(), stream, socket);
         }
         Ok(answer)
     }

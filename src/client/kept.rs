@@ -18,7 +18,7 @@ use smol::future::poll_once;
 use smol::io::{AsyncRead, AsyncReadExt};
 use url::Origin;
 
-use super::connect::Stream;
+use super::connect::{Socket, Stream};
 
 /// How long a connection is kept at rest.
 const IDLE: Duration = Duration::from_secs(60);
@@ -45,6 +45,7 @@ struct Idle {
     client: u64,
     origin: Origin,
     stream: Stream,
+    socket: Socket,
     timer: Timer,
 }
 
@@ -66,21 +67,22 @@ impl Kept {
     }
 
     /// A connection to that origin which is at rest: not closed, and without bytes that nobody asked for.
-    pub(super) async fn take(&self, origin: &Origin) -> Option<Stream> {
+    pub(super) async fn take(&self, origin: &Origin) -> Option<(Stream, Socket)> {
         loop {
-            let mut stream = self.shelf.take(self.client, origin)?;
+            let (mut stream, socket) = self.shelf.take(self.client, origin)?;
             if poll_once(stream.read(&mut [0])).await.is_none() {
-                return Some(stream);
+                return Some((stream, socket));
             }
         }
     }
 
     /// Keeps a connection for a while.
-    pub(super) fn put(&self, origin: Origin, stream: Stream) {
+    pub(super) fn put(&self, origin: Origin, stream: Stream, socket: Socket) {
         let one = Idle {
             client: self.client,
             origin,
             stream,
+            socket,
             timer: Timer::after(self.idle),
         };
         self.shelf.put(one, most());
@@ -116,11 +118,12 @@ impl Shelf {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, client: u64, origin: &Origin) -> Option<Stream> {
+    fn take(&self, client: u64, origin: &Origin) -> Option<(Stream, Socket)> {
         let mut idle = self.lock();
         let is_it = |one: &Idle| one.client == client && one.origin == *origin;
         let at = idle.iter().rposition(is_it)?;
-        Some(idle.remove(at).stream)
+        let Idle { stream, socket, .. } = idle.remove(at);
+        Some((stream, socket))
     }
 
     fn put(self: &Arc<Self>, one: Idle, most: usize) {
@@ -182,7 +185,9 @@ mod tests {
             .unwrap();
         let origin = url::Url::parse("http://h/").unwrap().origin();
         let kept = Kept::on(Arc::default(), idle);
-        kept.put(origin.clone(), Box::new(Async::new(stream).unwrap()));
+        let stream = smol::net::TcpStream::from(Async::new(stream).unwrap());
+        let socket = Socket(stream.clone());
+        kept.put(origin.clone(), Box::new(stream), socket);
         (kept, origin, other)
     }
 
@@ -231,11 +236,12 @@ mod tests {
         let (first, origin, mut other) = kept(IDLE);
         let second = Kept::on(first.shelf.clone(), IDLE);
         let (third, _, _open) = kept(IDLE);
-        let stream = block_on(third.take(&origin)).unwrap();
+        let (stream, socket) = block_on(third.take(&origin)).unwrap();
         let one = Idle {
             client: second.client,
             origin: origin.clone(),
             stream,
+            socket,
             timer: Timer::after(IDLE),
         };
         first.shelf.put(one, 1);

@@ -6,10 +6,8 @@ mod identity;
 mod words;
 
 use std::io;
-use std::net::TcpStream;
 use std::sync::{Arc, LazyLock};
 
-use async_io::Async;
 use futures_rustls::TlsConnector;
 use futures_rustls::client::TlsStream;
 use futures_rustls::pki_types::ServerName;
@@ -18,6 +16,7 @@ use futures_rustls::rustls::crypto::{CryptoProvider, ring};
 use futures_rustls::rustls::sign::SingleCertAndKey;
 use futures_rustls::rustls::{ClientConfig, RootCertStore};
 use smol::lock::OnceCell;
+use smol::net::TcpStream;
 use url::Host;
 
 use self::anyone::Anyone;
@@ -64,11 +63,11 @@ impl Tls {
     /// Agrees on TLS with a server.
     pub(super) async fn wrap(
         &self,
-        stream: Async<TcpStream>,
+        stream: TcpStream,
         target: &Target,
         is_first: bool,
         deadline: Deadline,
-    ) -> Result<TlsStream<Async<TcpStream>>, Failure> {
+    ) -> Result<TlsStream<TcpStream>, Failure> {
         let build = || self.build(deadline);
         let configs = self.configs.get_or_try_init(build).await?;
         let config = if is_first {
