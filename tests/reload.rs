@@ -163,11 +163,13 @@ fn an_invalid_file_keeps_every_service_and_says_what_is_wrong() {
         assert_says(&answer.error(), &["config.yml", word]);
         kept();
     }
-    vigie.setup.write("config.yml", "");
-    let answer = vigie.reload();
-    assert_eq!(answer.status, 500);
-    assert_says(&answer.error(), &["config.yml", "it has no byte"]);
-    kept();
+    for nothing in ["", "\n", "\u{feff} \r\n"] {
+        vigie.setup.write("config.yml", nothing);
+        let answer = vigie.reload();
+        assert_eq!(answer.status, 500, "{nothing:?}");
+        assert_says(&answer.error(), &["config.yml", "there is nothing in it"]);
+        kept();
+    }
     fs::remove_file(vigie.setup.path("config.yml")).unwrap();
     let answer = vigie.reload();
     assert_eq!(answer.status, 500);

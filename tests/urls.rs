@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::peer::{answer, header, list};
+use crate::support::peer::{answer, header, list, reserve};
 use crate::support::{Peer, Reply, Setup, Vigie, assert_says, only};
 
 /// A server with the service `web`, which reads this URL each time.
@@ -355,7 +355,9 @@ fn a_server_that_is_down_is_named_with_its_address() {
 #[test]
 fn every_address_of_a_host_is_tried() {
     let reply = |_: &str| Reply::Keep(list("10.0.0.1"));
-    let v6 = Peer::at("[::1]:0", None, reply);
+    // Somebody else may listen at the same port of the other family.
+    let (_held, port) = reserve();
+    let v6 = Peer::at(&format!("[::1]:{port}"), None, reply);
     let v4 = Peer::at("127.0.0.1:0", None, reply);
     for (peer, host) in [
         (&v6, "localhost"),

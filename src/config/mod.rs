@@ -61,16 +61,16 @@ pub fn load(path: &Path) -> Result<Config, Errors> {
 
 /// The same, and makes something of the services: errors of the text and errors of that come in one
 /// run. What `build` is given has been taken out of the configuration, and lacks services that have errors.
-/// A file without a byte is no configuration where services are `at_stake`: a writer may be at work, or its disk full.
+/// A file with nothing in it is no configuration where services are `at_stake`: a writer may be at work, or its disk full.
 pub fn load_and<T>(
     path: &Path,
     at_stake: bool,
     build: impl FnOnce(Vec<Service>) -> Result<T, Vec<Diagnostic>>,
 ) -> Result<(Config, T), Errors> {
     let text = yaml::read_file(path).map_err(|error| Errors::new(path, vec![error]))?;
-    if text.is_empty() && at_stake {
-        let reason =
-            "it has no byte, so a writer may be at work; for no services write services: {}";
+    let is_blank = text.trim_start_matches('\u{feff}').trim().is_empty();
+    if is_blank && at_stake {
+        let reason = "there is nothing in it, so a writer may be at work; for no services write services: {}";
         return Err(Errors::new(path, vec![Diagnostic::whole(reason)]));
     }
     let (config, mut errors) = read(&text, path);

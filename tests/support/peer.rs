@@ -1,14 +1,15 @@
 //! A server that answers as a test says, byte for byte, with TLS or without.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use futures_rustls::rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 
-use rustix::net::sockopt;
+use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket, sockopt};
 
 use super::PATIENCE;
 
@@ -353,4 +354,12 @@ pub(crate) fn read_head(wire: &mut dyn Wire) -> io::Result<String> {
         head.push(byte[0]);
     }
     Ok(String::from_utf8(head).unwrap())
+}
+
+/// A port of 127.0.0.1 where nobody listens, and that nobody else is given as long as it is held.
+pub(crate) fn reserve() -> (OwnedFd, u16) {
+    let held = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&held, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let address = SocketAddr::try_from(getsockname(&held).unwrap()).unwrap();
+    (held, address.port())
 }

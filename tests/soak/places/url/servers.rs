@@ -1,14 +1,12 @@
 //! The servers of a place: where they listen, and how they are named.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::net::{AddressFamily, SocketType, bind, getsockname, socket};
-
 use super::Host;
 use crate::chance::Chance;
+use crate::support::peer::reserve;
 use crate::support::{Peer, Signed};
 
 /// Where the list is.
@@ -112,12 +110,4 @@ impl Servers {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-}
-
-/// A port of 127.0.0.1 where nobody listens, and that nobody else is given as long as it is held.
-fn reserve() -> (OwnedFd, u16) {
-    let held = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
-    bind(&held, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
-    let address = SocketAddr::try_from(getsockname(&held).unwrap()).unwrap();
-    (held, address.port())
 }
