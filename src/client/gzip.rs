@@ -146,7 +146,7 @@ impl Bounded {
     }
 
     fn no_memory(&self) -> Failure {
-        let reason = "there is no memory for the body: lower max_size, or let Vigie have more";
+        let reason = "there is no memory for the body; let Vigie have more";
         Failure::new(Kind::Protocol, reason)
     }
 

@@ -221,6 +221,17 @@ mod tests {
     }
 
     #[test]
+    fn connections_to_an_origin_are_given_up_and_no_others() {
+        let (kept, origin, mut other) = kept(IDLE);
+        let elsewhere = url::Url::parse("https://h/").unwrap().origin();
+        kept.give_up(&elsewhere);
+        let (stream, socket) = block_on(kept.take(&origin)).unwrap();
+        kept.put(origin.clone(), stream, socket);
+        kept.give_up(&origin);
+        assert!(is_closed(&mut other));
+    }
+
+    #[test]
     fn a_connection_is_for_its_origin_and_given_once() {
         let (kept, origin, _other) = kept(IDLE);
         let elsewhere = url::Url::parse("https://h/").unwrap().origin();
